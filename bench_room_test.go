@@ -10,6 +10,7 @@ import (
 
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -340,4 +341,37 @@ func BenchmarkConsolidate(b *testing.B) {
 			benchRoom(b, &c.State, 10, 30)
 		})
 	}
+}
+
+// BenchmarkPromises is n nodes of 8 GPUs, one in ten of them free and the others each full until an end
+// of its own, and n pending gangs of 8 to 64 GPUs that say how long they take: without promises, and
+// under conservative backfill with a depth of 100. With them it is to take at most twice as long.
+func BenchmarkPromises(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		for _, how := range []queue.Backfill{queue.NoBackfill, queue.Conservative} {
+			b.Run(fmt.Sprintf("nodes=%d/%v", n, how), func(b *testing.B) { benchSolve(b, promisesState(n, how)) })
+		}
+	}
+}
+
+func promisesState(n int, how queue.Backfill) *State {
+	s := singlesState(n, 8, 0, n, 10, wholeGPUs(8))
+	s.Pools = []Pool{{ID: "p", Policy: Policy{Reserve: ReservePolicy{Backfill: how}}}}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		hours := int64(1 + i*31%24)
+		w.PodSets[0].Count, w.Duration, w.TimeLimit = 1+i*13%8, quota.Of(1800*hours), quota.Of(3600*hours)
+	}
+	for i := range n {
+		if i%10 == 0 {
+			continue
+		}
+		took := int64(60 + i*7919%86_400)
+		s.Workloads = append(s.Workloads, Workload{
+			ID: fmt.Sprintf("running-%06d", i), Queue: s.Queues[i%10].ID, Submitted: s.Now.Add(-time.Hour),
+			PodSets: []PodSet{{Count: 1, Request: wholeGPUs(8)}}, Duration: quota.Of(took), TimeLimit: quota.Of(2 * took),
+			Tasks: []Task{{Phase: Running, Node: s.Nodes[i].ID, Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}, Since: s.Now}},
+		})
+	}
+	return s
 }

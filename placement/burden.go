@@ -18,25 +18,55 @@ func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32
 	if len(p.holds) == 0 {
 		return false
 	}
-	held := map[int32][]heldStay{}
-	var nodes []int32
+	w := &p.burdening
+	w.begin(len(p.index.nodes))
 	for holder, stays := range p.holds { // nodes are sorted, and what is held on each adds up
 		for i := range stays {
 			s := &stays[i]
 			if s.From >= until || s.Until <= from || !whose(holder) {
 				break // of one holder all are held for one window
 			}
-			if held[s.Place.Node] == nil {
-				nodes = append(nodes, s.Place.Node)
-			}
-			held[s.Place.Node] = append(held[s.Place.Node], heldStay{s, holder})
+			w.add(heldStay{s, holder})
 		}
 	}
-	slices.Sort(nodes)
-	for _, v := range nodes {
-		p.burdenOn(v, held[v], from, steady)
+	slices.Sort(w.nodes)
+	for _, v := range w.nodes {
+		p.burdenOn(v, w.held[w.at[v]-1], from, steady)
 	}
-	return len(nodes) > 0
+	return len(w.nodes) > 0
+}
+
+// A burdening is what one burden needs, kept for the next: what is held in its window, by node.
+type burdening struct {
+	nodes     []int32
+	at        []int32      // by node: where in held its list is, plus one
+	held      [][]heldStay // lists, of which as many are in use as there are nodes
+	most, now cells
+}
+
+// begin forgets what was held for the one before.
+func (w *burdening) begin(nodes int) {
+	if len(w.at) < nodes {
+		w.at = make([]int32, nodes)
+	}
+	for _, v := range w.nodes {
+		w.at[v] = 0
+	}
+	w.nodes = w.nodes[:0]
+}
+
+func (w *burdening) add(s heldStay) {
+	v := s.Place.Node
+	if w.at[v] == 0 {
+		w.nodes = append(w.nodes, v)
+		n := len(w.nodes)
+		if w.at[v] = int32(n); n > len(w.held) {
+			w.held = append(w.held, nil)
+		}
+		w.held[n-1] = w.held[n-1][:0]
+	}
+	list := &w.held[w.at[v]-1]
+	*list = append(*list, s)
 }
 
 // A heldStay is a task for which a place is held, and for whom.
@@ -47,7 +77,8 @@ type heldStay struct {
 
 // burdenOn is burden for one node.
 func (p *Profile) burdenOn(v int32, held []heldStay, from int64, steady bool) {
-	most, now := newCells(p.index, v), newCells(p.index, v)
+	most, now := p.burdening.most.none(p.index, v), p.burdening.now.none(p.index, v)
+	p.burdening.most, p.burdening.now = most, now
 	// More is taken only when something that is held begins.
 	for i := -1; i < len(held); i++ {
 		at := from
@@ -110,9 +141,14 @@ func (p *Profile) standingOn(v int32) []Stay {
 // devices, its slots and those for tasks without devices.
 type cells []int64
 
-// newCells are those of a node, all 0.
-func newCells(x *Index, v int32) cells {
-	return make(cells, x.resources+len(x.layouts[x.nodes[v].layout].scale)+2)
+// none are those of a node, all 0, in the place of others.
+func (c cells) none(x *Index, v int32) cells {
+	n := x.resources + len(x.layouts[x.nodes[v].layout].scale) + 2
+	if cap(c) < n {
+		return make(cells, n)
+	}
+	clear(c[:n])
+	return c[:n]
 }
 
 // add adds what a task takes, so many times.

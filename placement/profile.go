@@ -43,7 +43,8 @@ type Profile struct {
 	standsOn map[int32][]Stay
 	// earliest is by key the earliest start that was found, as long as nothing is given
 	// up: whatever comes to it can only delay it.
-	earliest map[int64]int64
+	earliest  map[int64]int64
+	burdening burdening
 }
 
 // NewProfile returns the profile of an index from now on, in which no end is known. Ends

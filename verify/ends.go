@@ -166,6 +166,15 @@ func (v promising) since(t *allot.Task) int64 {
 	return max(0, began.UnixMicro())
 }
 
+// waitingSince is when a workload began to wait, or would have if that is not said.
+func waitingSince(w *allot.Workload) int64 {
+	since := w.WaitingSince
+	if since.IsZero() {
+		since = w.Submitted
+	}
+	return max(0, since.UnixMicro())
+}
+
 // endOfWork is when fixed work is done by the tasks that run.
 func (v promising) endOfWork(w *allot.Workload) int64 {
 	sum := big.NewInt(w.FixedWork - w.WorkDone)

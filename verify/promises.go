@@ -25,7 +25,7 @@ type promising struct {
 
 // A standing is a task that has a place, and until when; fresh is what the plan has placed, for
 // which moves says that it had another place before. It is behind the workload of that name (B6);
-// overran is since when it has its place, where it was trusted to have left (B5), and else 0.
+// overran is since when it has its place, plus one, where it was trusted to have left (B5), and else 0.
 type standing struct {
 	workload     *verifiedWorkload
 	form         *verifiedForm
@@ -165,9 +165,10 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one.fresh = was == nil || lost || one.moves
 	if one.behind = v.behind[name]; !one.fresh {
 		one.behind = was.Behind
-		if f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at {
-			one.overran = max(1, was.Since.UnixMicro())
-		}
+	}
+	overran := was != nil && !lost && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
+	if overran { // also where it moves
+		one.overran = max(0, was.Since.UnixMicro()) + 1
 	}
 	if node.pool == f.queue.pool {
 		one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
@@ -346,11 +347,7 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 // behind it (B6) or was trusted to have left and has passed whom it is promised to (B5); but for
 // nobody of its own leaf that stands after it.
 func (p *promised) isServedBy(one *standing) bool {
-	waiting := p.workload.source.WaitingSince
-	if waiting.IsZero() {
-		waiting = p.workload.source.Submitted
-	}
-	if one.behind != p.workload.source.ID && one.overran <= max(0, waiting.UnixMicro()) {
+	if one.behind != p.workload.source.ID && one.overran-1 <= waitingSince(p.workload.source) {
 		return false
 	}
 	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {

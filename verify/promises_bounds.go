@@ -31,7 +31,7 @@ func (v *promising) letIn(p *promised) {
 		for _, n := range v.state.Nodes {
 			node := v.nodes[n.ID]
 			for i := range v.stands[node] {
-				if one := &v.stands[node][i]; one.form.queue.isIn(q) && one.until.predicted > p.from {
+				if one := &v.stands[node][i]; one.form.queue.isIn(q) && one.until.predicted > p.from && !p.isServedBy(one) {
 					note(one.form, charges(one.request, q.pool, node, one.task.devices))
 					running[one.workload.source.ID] = true
 				}

@@ -198,7 +198,7 @@ func (n *verifiedNode) onlyReserved(f *verifiedForm, r *allot.Request) bool {
 // stoodBehind checks that something goes for one who had the first right to its place: what
 // it stood on was lent to it (B9), or was promised to the other (B6).
 func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
-	b, p := v.workloads[x.action.Reason.Workload], x.queue.pool.policy
+	b := v.workloads[x.action.Reason.Workload]
 	standing := func(is func(t *allot.Task) bool) bool {
 		return slices.ContainsFunc(x.source.source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating && is(&t) })
 	}
@@ -207,8 +207,10 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 			return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 		})
 	}
-	passed := b.source.Reserved != nil && standing(func(t *allot.Task) bool {
-		return t.Behind == b.source.ID || p.Reserve.TrustDurations && t.Phase == allot.Running
+	expected := lastingOf(x.source.source, x.queue).expected
+	passed := standing(func(t *allot.Task) bool {
+		overran := x.queue.pool.trusts() && t.Phase == allot.Running && after((promising{}).since(t), expected) <= v.now().UnixMicro()
+		return b.source.Reserved != nil && t.Behind == b.source.ID || overran && max(0, t.Since.UnixMicro()) > waitingSince(b.source)
 	})
 	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {
 		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)

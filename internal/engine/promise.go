@@ -257,7 +257,10 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 		s.withdraw(p, cause)
 	}
 	s.changed()
-	return s.layBack(lifted)
+	if !found {
+		p = nil
+	}
+	return s.layBack(lifted, p)
 }
 
 // hold keeps the places of a promise, and knows who stands there behind it.
@@ -280,16 +283,23 @@ func (s promising) lift(which func(*promise) bool) (lifted []*promise) {
 	return lifted
 }
 
-// layBack holds again what was given up for now, and returns what does not stand any more.
-func (s promising) layBack(lifted []*promise) (broken []*promise) {
+// layBack holds again what was given up for now so that one could be laid, and returns what does
+// not stand any more: of what stood before only what that one can have to do with.
+func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise) {
+	allIn := s.allLetIn(laid)
 	for _, p := range lifted {
-		if s.stands(p) {
+		if laid == nil || p != laid && allIn && !s.meet(p, laid) || s.stands(p) {
 			s.hold(p)
 		} else {
 			broken = append(broken, p)
 		}
 	}
 	return broken
+}
+
+// meet says whether two promises have some node for some time in common.
+func (s promising) meet(a, b *promise) bool {
+	return a.at < s.until(b) && b.at < s.until(a) && slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
 }
 
 // withdraw takes a promise back.
@@ -316,13 +326,17 @@ func (s promising) seek(p *promise, window placement.Window) (found bool) {
 // seekIn is seek where nobody stands behind whom it is for.
 func (s promising) seekIn(p *promise, window placement.Window) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.behind().some(), int64(0)
+	if exact && p.was == nil { // of what asks the same only the first looks at every time
+		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
+	}
 	for {
 		from, some := s.admittedFrom(p, window)
 		if !some {
 			return false
 		}
 		window.From = from
-		at, found := s.promises.profile.Earliest(window, 0, !d.Unsure && len(d.Stranger) == 0, func(at int64) bool { return s.placeHeld(p, at) })
+		at, found := s.promises.profile.Earliest(window, key, exact, func(at int64) bool { return s.placeHeld(p, at) })
 		if !found {
 			return false
 		}
@@ -442,17 +456,20 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		}
 		s.hold(p)
 	}
-	broken := s.layBack(lifted)
 	if !found {
+		s.layBack(lifted, nil)
 		return false
 	}
+	all.list = append(all.list, p) // its queues count it when others are held again
+	slices.SortStableFunc(all.list, s.compare)
+	broken := s.layBack(lifted, p)
 	all.made++
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.freed++
 	}
-	p.tried = s.pool.freed + 1
-	all.list = append(all.list, p)
-	slices.SortStableFunc(all.list, s.compare)
+	if len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
+		p.tried = s.pool.freed + 1
+	}
 	for len(all.list) > s.pool.Policy.Reserve.Depth {
 		last := all.list[len(all.list)-1]
 		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
@@ -502,7 +519,11 @@ func (s promising) earlier(p *promise) bool {
 	if !found {
 		p.at, p.stays = before, stays
 	}
-	broken := s.layBack(lifted)
+	laid := p
+	if !found {
+		laid = nil
+	}
+	broken := s.layBack(lifted, laid)
 	if found {
 		p.cause = nil
 		s.changed()

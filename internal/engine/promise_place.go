@@ -390,7 +390,7 @@ func (s promising) started(d *Definition, unit gang.Unit) {
 			}
 		}
 	}
-	if !s.allLetIn() {
+	if !s.allLetIn(nil) {
 		return
 	}
 	at := 0

@@ -238,13 +238,17 @@ func (s promising) until(p *promise) int64 {
 	return s.promises.profile.Round(later(p.at, p.duration))
 }
 
-// allLetIn says whether the queues let all in that is promised beside all that stands now: then
-// they keep no promise out at any time.
-func (s promising) allLetIn() bool {
+// allLetIn says whether the queues let all in that is promised, and one more or nil, beside all
+// that stands now: then they keep no promise out at any time.
+func (s promising) allLetIn(more *promise) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
-	for _, p := range s.promises.list {
+	list := s.promises.list
+	if more != nil && !slices.Contains(list, more) {
+		list = append(slices.Clone(list), more)
+	}
+	for _, p := range list {
 		f := s.world.FormOf(&s.world.Works[p.work], p.form)
 		if _, ok := tree.Check(int(f.Queue), p.asks, f.NonPreemptible); !ok || tree.Charge(int(f.Queue), p.asks, f.NonPreemptible) != nil {
 			return false
