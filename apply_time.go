@@ -27,11 +27,19 @@ func (ap *applier) promises(p *Plan) error {
 			where := at.field("workload")
 			return mismatch(&where, "no workload %q", r.Workload)
 		}
+		if !r.NotBefore.IsZero() {
+			w.NotBefore = r.NotBefore
+		}
 		if r.Change == PromiseWithdrawn {
 			continue
 		}
 		promise := clonePromise(r.Promise)
 		w.Reserved, ap.promised[w.ID] = &promise, &promise
+		if promise.Rule != ByGathering {
+			w.HeldSince = time.Time{}
+		} else if w.HeldSince.IsZero() {
+			w.HeldSince = ap.state.Now
+		}
 	}
 	for id := range ap.halted { // each for itself: order cannot matter
 		if w := ap.workloads[id]; w != nil && ap.promised[id] == nil {
@@ -44,6 +52,6 @@ func (ap *applier) promises(p *Plan) error {
 // keepTimes drops what the workload was promised and is no more (B7).
 func (ap *applier) keepTimes(w *Workload) {
 	if ap.promised[w.ID] == nil {
-		w.Reserved = nil
+		w.Reserved, w.HeldSince = nil, time.Time{}
 	}
 }

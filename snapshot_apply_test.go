@@ -196,18 +196,26 @@ func TestApplyWritesPromises(t *testing.T) {
 	one := func(node string) *Promise { return &Promise{At: at(200), Tasks: []Placement{{Node: node}}} }
 	pod := []PodSet{{Count: 1}}
 	s := &State{Now: at(100), Nodes: []Node{{ID: "a"}, {ID: "b"}}, Workloads: []Workload{
+		{ID: "gathers", PodSets: pod},
 		{ID: "kept", PodSets: pod, Reserved: one("a")},
+		{ID: "lets go", PodSets: pod, HeldSince: at(40), Reserved: &Promise{Rule: ByGathering}},
 		{ID: "lost", PodSets: pod, Reserved: one("a")},
 		{ID: "new", PodSets: pod},
 		{ID: "starts", PodSets: pod, Reserved: one("b")},
 	}}
 	p := &Plan{Actions: []Action{{Kind: Start, Workload: "starts", Tasks: []Placement{{Node: "b"}}}}, Reservations: []PlannedReservation{
+		{Workload: "gathers", Change: PromiseMade, Promise: Promise{Rule: ByGathering}},
 		{Workload: "kept", Promise: *one("a")},
+		{Workload: "lets go", Change: PromiseWithdrawn, NotBefore: at(160)},
 		{Workload: "lost", Change: PromiseWithdrawn, Promise: *one("a")},
 		{Workload: "new", Change: PromiseMade, Promise: *one("b")},
 	}}
 	want := cloneState(s)
 	promised := func(id string, p *Promise) { workload(want, id).Reserved = p }
+	promised("gathers", &Promise{Rule: ByGathering})
+	workload(want, "gathers").HeldSince = at(100)
+	promised("lets go", nil)
+	workload(want, "lets go").HeldSince, workload(want, "lets go").NotBefore = time.Time{}, at(160)
 	promised("lost", nil)
 	promised("new", one("b"))
 	promised("starts", nil)
@@ -235,8 +243,8 @@ func TestApplyWritesPromises(t *testing.T) {
 	if workload(got, "starts").Reserved == nil || workload(got, "lost").Reserved != nil {
 		t.Error("what has not been carried out has lost its promise, or other things have theirs")
 	}
-	got.Workloads[0].Reserved.Tasks[0].Node = "mine"
-	if s.Workloads[0].Reserved.Tasks[0].Node != "a" || p.Reservations[0].Promise.Tasks[0].Node != "a" {
+	got.Workloads[1].Reserved.Tasks[0].Node = "mine"
+	if s.Workloads[1].Reserved.Tasks[0].Node != "a" || p.Reservations[1].Promise.Tasks[0].Node != "a" {
 		t.Error("the promise is shared")
 	}
 	if _, err := Apply(s, &Plan{Reservations: []PlannedReservation{{Workload: "nobody"}}}); err == nil {

@@ -172,7 +172,7 @@ func Plan(s *allot.State, p *allot.Plan) error {
 	if err := allot.Check(s); err != nil {
 		return err
 	}
-	v := newVerifier(s, p)
+	v := newVerifier(afterGathering(s), p)
 	if p.Revision != s.Revision {
 		v.fail("revision", ruleState, "%q is not the state's, %q", p.Revision, s.Revision)
 	}
