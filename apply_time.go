@@ -35,11 +35,19 @@ func (ap *applier) promises(p *Plan) error {
 			where := at.field("workload")
 			return mismatch(&where, "no workload %q", r.Workload)
 		}
+		if !r.NotBefore.IsZero() {
+			w.NotBefore = r.NotBefore
+		}
 		if r.Change == PromiseWithdrawn {
 			continue
 		}
 		promise := clonePromise(r.Promise)
 		w.Reserved, ap.promised[w.ID] = &promise, &promise
+		if promise.Rule != ByGathering {
+			w.HeldSince = time.Time{}
+		} else if w.HeldSince.IsZero() {
+			w.HeldSince = ap.state.Now
+		}
 	}
 	for id := range ap.halted { // each for itself: order cannot matter
 		if w := ap.workloads[id]; w != nil && ap.promised[id] == nil {
@@ -53,7 +61,7 @@ func (ap *applier) promises(p *Plan) error {
 // that they are behind what does not hold their place (B6, B7).
 func (ap *applier) keepTimes(w *Workload) {
 	if ap.promised[w.ID] == nil {
-		w.Reserved = nil
+		w.Reserved, w.HeldSince = nil, time.Time{}
 	}
 	for k := range w.Tasks {
 		if t := &w.Tasks[k]; t.Behind != "" && !ap.promised[t.Behind].holds(t) {

@@ -392,7 +392,7 @@ func irregular(k *Workload) bool {
 	if k == nil {
 		return false
 	}
-	if k.Reserved != nil || k.isBehind() {
+	if k.Reserved != nil || !k.HeldSince.IsZero() || k.isBehind() {
 		return true
 	}
 	kept := *k

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -78,6 +79,7 @@ func checkTimes(c *checker, at *path, w *Workload) {
 	c.within(at, "workDone", w.WorkDone, 0, maxWork)
 	c.time(at, "notBefore", w.NotBefore)
 	c.time(at, "waitingSince", w.WaitingSince)
+	c.time(at, "heldSince", w.HeldSince)
 	deadline := at.field("deadline")
 	c.time(&deadline, "start", w.Deadline.Start)
 	c.time(&deadline, "end", w.Deadline.End)
@@ -91,6 +93,9 @@ func checkTimes(c *checker, at *path, w *Workload) {
 // and says why (B7).
 func checkPromise(c *checker, at *path, p *Promise) {
 	c.time(at, "at", p.At)
+	if !prose.Known(promiseRuleNames[:], p.Rule) {
+		unknownValue(c, at, "rule", p.Rule)
+	}
 	c.within(at, "form", int64(p.Form), 0, maxAlternatives)
 	list := at.field("tasks")
 	for i := range p.Tasks {

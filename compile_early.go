@@ -18,6 +18,26 @@ func (k *Workload) isEarly(now time.Time) bool {
 	return micros(k.NotBefore) > micros(now) && !slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Phase != Terminating })
 }
 
+// notBefore is when a workload asks for anything at the earliest: its NotBefore or, where
+// places have been gathered for it for as long as its policy lets them be, as long again from now on
+// (B8).
+func (w *world) notBefore(k *Workload) time.Time {
+	if k.HeldSince.IsZero() || k.Reserved == nil || k.Reserved.Rule != ByGathering {
+		return k.NotBefore
+	}
+	held := max(w.Now, 0) - max(micros(k.HeldSince), 0)
+	if held <= 0 || held < span(w.policyInFirst(k).Reserve.MaxHold, engine.Never) {
+		return k.NotBefore
+	}
+	return timeOf(max(laterTime(max(w.Now, 0), held), micros(k.NotBefore)))
+}
+
+// isEarly says whether a workload asks for nothing yet.
+func (w *world) isEarly(k *Workload) bool {
+	early := Workload{NotBefore: w.notBefore(k), Tasks: k.Tasks}
+	return early.isEarly(w.state.Now)
+}
+
 // notSubmitted is the form with no task submitted.
 func (f *Form) notSubmitted() *Form {
 	none := *f
@@ -30,7 +50,7 @@ func (f *Form) notSubmitted() *Form {
 
 // noteTimed keeps the list of the works that time alone may change.
 func (w *world) noteTimed(i int32, k *Workload) {
-	if k.NotBefore.IsZero() {
+	if k.NotBefore.IsZero() && k.HeldSince.IsZero() {
 		delete(w.timed, i)
 		return
 	}

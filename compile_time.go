@@ -24,7 +24,7 @@ func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
 	}
 	out := engine.Reserve{
 		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
-		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never), ChargeHeld: r.ChargeHeld,
+		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never), ChargeHeld: r.ChargeHeld, Gather: r.Gather,
 		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations, Evictable: r.Evictable,
 		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
 	}
@@ -71,7 +71,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	}
 	own := *k.Rare
 	own.WaitingSince = micros(given.WaitingSince)
-	own.Reserved = w.compilePromise(k, given.Reserved)
+	if own.Reserved = w.compilePromise(k, given.Reserved); own.Reserved != nil {
+		own.Reserved.HeldSince = max(micros(given.HeldSince), 0)
+	}
 	k.Rare = &own
 	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
 	for t := range k.Tasks {
@@ -188,6 +190,9 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 	out := &engine.Promise{
 		At: micros(given.At), Entitled: given.Entitled, Form: int16(given.Form), Made: micros(given.Made), First: micros(given.First),
 	}
+	if given.Rule == ByGathering {
+		out.At, out.Gathers, out.First = engine.Never, true, engine.Never
+	}
 	names := w.setNames(k, out.Form)
 	f := w.FormOf(k, out.Form)
 	for i := range given.Tasks {
@@ -227,8 +232,14 @@ func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
 				Made: timeOf(r.Promise.Made), First: timeOf(r.Promise.First),
 			},
 		}
+		if r.Promise.Gathers {
+			out.Promise.Rule = ByGathering
+		}
 		if r.Change == engine.Withdrawn && w.source(k).Reserved != nil {
 			out.Promise = clonePromise(*w.source(k).Reserved)
+			if out.Promise.Rule == ByGathering && k.NotBefore >= 0 {
+				out.NotBefore = timeOf(k.NotBefore)
+			}
 		} else {
 			cut := &cutter{world: w}
 			out.Promise.Tasks = cut.places(w.setNames(k, r.Promise.Form), r.Promise.Tasks)

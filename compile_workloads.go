@@ -100,7 +100,7 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	if owned = owned && given.Owner != ""; !owned {
 		owner = none
 	}
-	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !given.isEarly(w.state.Now) && given.Deadline == (Deadline{}) {
+	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !w.isEarly(given) && given.Deadline == (Deadline{}) {
 		return engine.Nothing
 	}
 	if len(w.rare) == 0 {
@@ -109,8 +109,8 @@ func (w *world) newRare(given *Workload) *engine.Rare {
 	out := &w.rare[0]
 	w.rare = w.rare[1:]
 	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner, NotBefore: -1}
-	if given.isEarly(w.state.Now) {
-		out.NotBefore = micros(given.NotBefore)
+	if w.isEarly(given) {
+		out.NotBefore = micros(w.notBefore(given))
 	}
 	if latest := w.latestStart(given); latest != engine.Never {
 		out.Due = latest - engine.Never
@@ -136,7 +136,7 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 			at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
 		}
 	}
-	if k.isEarly(w.state.Now) {
+	if w.isEarly(k) {
 		given = given.notSubmitted()
 	}
 	c := &w.forms[at.Pool]

@@ -10,6 +10,11 @@ import (
 
 // timesInFirst are the duration and the limit of a workload in its first form.
 func (w *world) timesInFirst(k *Workload) engine.Times {
+	return w.timesOf(k, k.Queue, w.policyInFirst(k))
+}
+
+// policyInFirst is the policy of the pool of a workload's first form.
+func (w *world) policyInFirst(k *Workload) *Policy {
 	policy := new(Policy)
 	if at, ok := w.leaf[k.Queue]; ok {
 		policy = w.pools[at.Pool].given
@@ -20,7 +25,7 @@ func (w *world) timesInFirst(k *Workload) engine.Times {
 			}
 		}
 	}
-	return w.timesOf(k, k.Queue, policy)
+	return policy
 }
 
 // latestStart is when a workload must start to meet its deadline, as far as it is known how

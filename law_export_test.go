@@ -82,7 +82,11 @@ func genTimed(seed uint64) *State {
 	}
 	least := rand.New(rand.NewPCG(seed, 13)) // a source of its own: all else stays what it was
 	for i := range s.Pools {
-		s.Pools[i].Policy.Reserve.ChargeHeld = least.IntN(2) > 0
+		r := &s.Pools[i].Policy.Reserve
+		r.ChargeHeld, r.Gather = least.IntN(2) > 0, least.IntN(2) > 0
+		if r.Gather && least.IntN(3) == 0 {
+			r.MaxHold = quota.Of(int64(least.IntN(3) * 600))
+		}
 	}
 	for i := range s.Workloads {
 		if w := &s.Workloads[i]; least.IntN(2) > 0 {

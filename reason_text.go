@@ -360,8 +360,14 @@ func (r *Reason) promiseText() string {
 	who, when := "workload "+prose.Word(r.Workload), r.Until.UTC().Format(time.RFC3339)
 	switch r.Code {
 	case ReservedForOther:
+		if r.Until.IsZero() {
+			return "what it could start in is gathered for " + who
+		}
 		return "what it could start in is promised to " + who + " from " + when + " on"
 	case WaitsForReservation:
+		if r.Until.IsZero() {
+			return "places are gathered for it, and when the rest is free is not known"
+		}
 		if r.Workload == "" {
 			return "is promised to start at " + when
 		}

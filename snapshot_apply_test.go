@@ -199,13 +199,17 @@ func TestApplyWritesPromises(t *testing.T) {
 		{ID: "behind kept", PodSets: pod, Tasks: []Task{{Node: "a", Behind: "kept"}}},
 		{ID: "behind lost", PodSets: pod, Tasks: []Task{{Node: "a", Behind: "lost"}}},
 		{ID: "elsewhere", PodSets: pod, Tasks: []Task{{Node: "b", Behind: "kept"}}},
+		{ID: "gathers", PodSets: pod},
 		{ID: "kept", PodSets: pod, Reserved: one("a")},
+		{ID: "lets go", PodSets: pod, HeldSince: at(40), Reserved: &Promise{Rule: ByGathering}},
 		{ID: "lost", PodSets: pod, Reserved: one("a")},
 		{ID: "new", PodSets: pod},
 		{ID: "starts", PodSets: pod, Reserved: one("b")},
 	}}
 	p := &Plan{Actions: []Action{{Kind: Start, Workload: "starts", Tasks: []Placement{{Node: "b"}}, Behind: "new"}}, Reservations: []PlannedReservation{
+		{Workload: "gathers", Change: PromiseMade, Promise: Promise{Rule: ByGathering}},
 		{Workload: "kept", Promise: *one("a")},
+		{Workload: "lets go", Change: PromiseWithdrawn, NotBefore: at(160)},
 		{Workload: "lost", Change: PromiseWithdrawn, Promise: *one("a")},
 		{Workload: "new", Change: PromiseMade, Promise: *one("b")},
 	}}
@@ -213,6 +217,10 @@ func TestApplyWritesPromises(t *testing.T) {
 	promised := func(id string, p *Promise) { workload(want, id).Reserved = p }
 	workload(want, "behind lost").Tasks[0].Behind = ""
 	workload(want, "elsewhere").Tasks[0].Behind = ""
+	promised("gathers", &Promise{Rule: ByGathering})
+	workload(want, "gathers").HeldSince = at(100)
+	promised("lets go", nil)
+	workload(want, "lets go").HeldSince, workload(want, "lets go").NotBefore = time.Time{}, at(160)
 	promised("lost", nil)
 	promised("new", one("b"))
 	promised("starts", nil)
@@ -240,8 +248,8 @@ func TestApplyWritesPromises(t *testing.T) {
 	if workload(got, "starts").Reserved == nil || workload(got, "lost").Reserved != nil {
 		t.Error("what has not been carried out has lost its promise, or other things have theirs")
 	}
-	got.Workloads[3].Reserved.Tasks[0].Node = "mine"
-	if s.Workloads[3].Reserved.Tasks[0].Node != "a" || p.Reservations[0].Promise.Tasks[0].Node != "a" {
+	got.Workloads[4].Reserved.Tasks[0].Node = "mine"
+	if s.Workloads[4].Reserved.Tasks[0].Node != "a" || p.Reservations[1].Promise.Tasks[0].Node != "a" {
 		t.Error("the promise is shared")
 	}
 	if _, err := Apply(s, &Plan{Reservations: []PlannedReservation{{Workload: "nobody"}}}); err == nil {

@@ -338,6 +338,9 @@ type Workload struct {
 	// Reserved is what the workload has been promised (B7); nil is nothing. Apply and Begin
 	// write it.
 	Reserved *Promise `json:"reserved,omitempty"`
+	// HeldSince is since when places are gathered for the workload (B8); zero is that none
+	// are. Apply and Begin write it.
+	HeldSince time.Time `json:"heldSince,omitzero"`
 	// Tasks are those that hold or claim a place; every other one is pending.
 	Tasks []Task `json:"tasks,omitempty"`
 }

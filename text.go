@@ -22,6 +22,11 @@ var exitNames = [...]string{
 	Fail:       "fail",
 }
 
+var promiseRuleNames = [...]string{
+	ByBackfill:  "backfill",
+	ByGathering: "gathering",
+}
+
 var promiseChangeNames = [...]string{
 	PromiseKept:      "kept",
 	PromiseMade:      "made",
@@ -174,6 +179,19 @@ func (c Code) MarshalText() ([]byte, error) { return prose.MarshalName("code", c
 // UnmarshalText takes exactly the texts that MarshalText gives.
 func (c *Code) UnmarshalText(text []byte) error {
 	return prose.UnmarshalName("code", codeNames[:], c, text)
+}
+
+// String is the rule's text: "backfill" or "gathering".
+func (r PromiseRule) String() string { return prose.Name("PromiseRule", promiseRuleNames[:], r) }
+
+// MarshalText is the text of String; an unknown value is an error.
+func (r PromiseRule) MarshalText() ([]byte, error) {
+	return prose.MarshalName("promise rule", promiseRuleNames[:], r)
+}
+
+// UnmarshalText takes exactly the texts that MarshalText gives.
+func (r *PromiseRule) UnmarshalText(text []byte) error {
+	return prose.UnmarshalName("promise rule", promiseRuleNames[:], r, text)
 }
 
 // String is the change's text: "kept", "made", "earlier", "moved", "later" or "withdrawn".

@@ -32,11 +32,23 @@ type Deadline struct {
 	End   time.Time `json:"end,omitzero"`
 }
 
+// PromiseRule says by which rule a promise was made.
+type PromiseRule uint8
+
+const (
+	// ByBackfill promises a time and places, as predicted ends allow (B3).
+	ByBackfill PromiseRule = iota
+	// ByGathering promises places without a time, as ends are unknown (B8).
+	ByGathering
+)
+
 // A Promise is a time and places that a waiting workload has been given to start at
 // (B4, B7). Begin and Apply write it into the state, so that the next solve keeps it.
 type Promise struct {
-	// At is when it starts at the latest.
+	// At is when it starts at the latest; zero is not known (B8).
 	At time.Time `json:"at,omitzero"`
+	// Rule is the rule that made it.
+	Rule PromiseRule `json:"rule,omitzero"`
 	// Entitled: it was made within the lines of its queue; else it yields to one that is
 	// (B4).
 	Entitled bool `json:"entitled,omitzero"`
@@ -79,6 +91,9 @@ type PlannedReservation struct {
 	// Reason otherwise.
 	Change PromiseChange `json:"change,omitzero"`
 	Cause  Reason        `json:"cause,omitzero"`
+	// NotBefore is from when on the workload asks for places again, for a gathering that lets
+	// go (B8): Apply and Begin write it into the workload. Zero changes nothing.
+	NotBefore time.Time `json:"notBefore,omitzero"`
 	// Held is what of its places nobody uses now, by resource in the resource's unit, where the
 	// policy charges it ([ReservePolicy.ChargeHeld]). What several promises hold counts for the one that
 	// begins first.
@@ -122,6 +137,10 @@ type ReservePolicy struct {
 	// Evictable lets preemptible work take promised places that it has not left by then, Behind
 	// whom they are promised to, for whom it goes when the time has come (B6).
 	Evictable bool `json:"evictable,omitzero"`
+	// Gather keeps places free for one workload of the pool for which no time is known, as
+	// ends are unknown (B8): those at which least stands, of its GPUs no more than MaxHeldPercent
+	// allows. After MaxHold they are let go for as long as they were held.
+	Gather bool `json:"gather,omitzero"`
 	// Horizon is how many seconds ahead promises are sought (B2); absent is without bound.
 	// Resolution is the unit of seconds to whose multiples predicted ends are rounded up;
 	// absent and 0 do not round.

@@ -49,7 +49,7 @@ func Timeline(ctx context.Context, d *allot.Decision) ([]Span, error) {
 		}
 		for _, r := range d.Reservations() {
 			i, known := v.Workload(r.Workload)
-			if !known || r.Change == allot.PromiseWithdrawn {
+			if !known || r.Change == allot.PromiseWithdrawn || r.Promise.At.IsZero() {
 				continue
 			}
 			form, at := int16(r.Promise.Form), r.Promise.At.UnixMicro()

@@ -84,6 +84,9 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 	for i := range plan.Reservations {
 		r := &plan.Reservations[i]
 		j := e.byID[r.Workload]
+		if j != nil && j.slot >= 0 && !r.NotBefore.IsZero() {
+			e.workload(j).NotBefore = r.NotBefore
+		}
 		if j == nil || j.slot < 0 || j.phase == leaving || r.Change == allot.PromiseWithdrawn {
 			if j != nil && j.slot >= 0 && r.Change == allot.PromiseWithdrawn {
 				e.note(Event{Kind: PromiseEvent, Job: r.Workload, Promise: r})
@@ -102,7 +105,7 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 			p.standing = append(p.standing, j)
 		default:
 			w := e.workload(j)
-			w.Reserved = nil
+			w.Reserved, w.HeldSince = nil, time.Time{}
 			e.library.touch(j)
 			if j.phase == waiting && len(w.Tasks) == 0 {
 				p.withdraw(e, j)
@@ -125,7 +128,13 @@ func (p *promises) write(e *engine, j *job, r *allot.PlannedReservation) {
 		w.Reserved = &promise
 		e.library.touch(j)
 	}
-	if j.vow == 0 {
+	switch {
+	case r.Promise.Rule != allot.ByGathering:
+		w.HeldSince = time.Time{}
+	case w.HeldSince.IsZero():
+		w.HeldSince = e.instant()
+	}
+	if j.vow == 0 && !r.Promise.At.IsZero() {
 		at := r.Promise.At.Sub(epoch)
 		p.list = append(p.list, PromiseResult{Job: j.Workload.ID, GPUs: j.asks, Made: e.now, First: at})
 		j.vow = len(p.list)

@@ -5,11 +5,49 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 )
 
 // isEarly says whether the workload may not start yet (B1): what it runs and claims goes on.
 func isEarly(w *allot.Workload, now time.Time) bool {
 	return w.NotBefore.After(now) && !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+}
+
+// afterGathering is the state in which those for which places have been gathered for as long as may be
+// do not start before as long again is over (B8).
+func afterGathering(s *allot.State) *allot.State {
+	if !slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool { return !w.HeldSince.IsZero() }) {
+		return s
+	}
+	out := *s
+	out.Workloads = slices.Clone(s.Workloads)
+	for i := range out.Workloads {
+		w := &out.Workloads[i]
+		if w.HeldSince.IsZero() || w.Reserved == nil || w.Reserved.Rule != allot.ByGathering {
+			continue
+		}
+		held, most := s.Now.Sub(w.HeldSince), maxHold(s, w)
+		if next := s.Now.Add(held); held > 0 && most.Given() && !most.IsUnlimited() && held >= time.Duration(most.Amount())*time.Second && next.After(w.NotBefore) {
+			w.NotBefore = next
+		}
+	}
+	return &out
+}
+
+// maxHold is for how long the pool of a workload lets places be held.
+func maxHold(s *allot.State, w *allot.Workload) quota.Bound {
+	pool := w.Pool
+	for i := range s.Queues {
+		if q := &s.Queues[i]; q.ID == w.Queue {
+			pool = q.Pool
+		}
+	}
+	for i := range s.Pools {
+		if p := &s.Pools[i]; p.ID == pool || len(s.Pools) == 1 {
+			return p.Policy.Reserve.MaxHold
+		}
+	}
+	return quota.Bound{}
 }
 
 // notSubmitted are pod sets of which no task is submitted: before its time a workload asks

@@ -38,7 +38,7 @@ type standing struct {
 }
 
 // A promised is a promise that stands after the plan, with the form that starts, as it may use
-// the nodes then, and what of it has a place.
+// the nodes then, and what of it has a place. One that gathers has no time, and is held from now on.
 type promised struct {
 	path      string
 	source    *allot.PlannedReservation
@@ -46,6 +46,7 @@ type promised struct {
 	form      verifiedForm
 	from, to  int64
 	tasks     []plannedTask
+	gathers   bool
 	unsettled bool // it names what does not exist
 }
 
@@ -67,7 +68,11 @@ func judgePromises(v *verifier) {
 	}
 	for _, p := range judge.list {
 		if !p.unsettled {
-			judge.fits(p)
+			if p.gathers {
+				judge.gathered(p)
+			} else {
+				judge.fits(p)
+			}
 			judge.letIn(p)
 			judge.waitsFor(p)
 		}
@@ -105,11 +110,18 @@ func (v *promising) read() {
 		if r.Change == allot.PromiseWithdrawn {
 			continue
 		}
-		from := r.Promise.At.UnixMicro()
+		begins, from, gathers := r.Promise.At, r.Promise.At.UnixMicro(), r.Promise.Rule == allot.ByGathering
+		if gathers {
+			begins, from = time.UnixMicro(v.at), v.at
+		}
 		ends := after(from, f.queue.pool.inTheWay(lastingOf(w.source, f.queue)))
-		f.closed = reserving{v.verifier}.closedFrom(r.Promise.At, ends, false, w.source, &f)
+		f.closed = reserving{v.verifier}.closedFrom(begins, ends, false, w.source, &f)
+		to := f.queue.pool.rounded(after(from, lastingOf(w.source, f.queue).expected))
+		if gathers {
+			to = forever
+		}
 		v.list = append(v.list, &promised{
-			path: at, source: r, workload: w, form: f, from: from, to: f.queue.pool.rounded(after(from, lastingOf(w.source, f.queue).expected)),
+			path: at, source: r, workload: w, form: f, from: from, to: to, gathers: gathers,
 		})
 	}
 	v.readStanding()
@@ -312,6 +324,44 @@ func (v *promising) fits(p *promised) {
 	}
 }
 
+// gathered checks that nobody else is promised what is gathered for one, and that nothing that need not
+// comes there while it is kept (B8).
+func (v *promising) gathered(p *promised) {
+	pool := p.form.queue.pool
+	if !pool.policy.Reserve.Gather {
+		v.fail(p.path, ruleGather, "pool %q gathers nothing", pool.id)
+	}
+	for _, other := range v.list {
+		if other == p {
+			continue
+		}
+		if other.gathers && other.form.queue.pool == pool && other.workload.source.ID < p.workload.source.ID {
+			v.fail(p.path, ruleGather, "pool %q gathers for %q too", pool.id, other.workload.source.ID)
+		}
+		if slices.ContainsFunc(other.tasks, func(t plannedTask) bool { return p.has(t.node, t.place.Devices) }) {
+			v.fail(p.path, ruleGather, "some of it is promised to %q", other.workload.source.ID)
+		}
+	}
+	if p.source.Change != allot.PromiseKept {
+		return
+	}
+	for _, t := range p.tasks {
+		for i := range v.stands[t.node] {
+			if one := &v.stands[t.node][i]; one.fresh && !p.yieldsTo(one) && p.has(t.node, one.task.devices) {
+				v.fail(p.path, ruleGather, "the plan places %q there", one.workload.source.ID)
+				return
+			}
+		}
+	}
+}
+
+// has says whether devices of a node are promised.
+func (p *promised) has(n *verifiedNode, devices []int) bool {
+	return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
+		return t.node == n && slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(devices, d) })
+	})
+}
+
 // text is a time for people.
 func text(t int64) string { return time.UnixMicro(t).UTC().Format(time.RFC3339) }
 
@@ -350,7 +400,7 @@ func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= waitingSince(p.workload.source) {
 		return false
 	}
-	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
+	if p.gathers || one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
 		return false
 	}
 	return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {

@@ -228,7 +228,7 @@ func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWo
 		}
 		return
 	}
-	before, now := was.At.UnixMicro(), is.At.UnixMicro()
+	before, now := timeOf(was), timeOf(is)
 	wrong := false
 	switch r.Change {
 	case allot.PromiseMade: // of another pool or form, or of what asks something else
@@ -251,6 +251,14 @@ func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWo
 	} else if r.Cause.Code != 0 {
 		v.fail(at, ruleKept, "it has a cause, and is not later")
 	}
+}
+
+// timeOf is when a promise begins; for ever is not known.
+func timeOf(p *allot.Promise) int64 {
+	if p.Rule == allot.ByGathering {
+		return forever
+	}
+	return p.At.UnixMicro()
 }
 
 // samePlaces says whether two lists have the same places for the same tasks.
@@ -281,6 +289,10 @@ func (v *promising) cause(at string, r *allot.PlannedReservation, w *verifiedWor
 		}
 	case allot.Yields:
 		v.mayYield(at, r, w, other)
+	case allot.NotBefore: // its pool has gathered for as long as may be
+		if was.Rule != allot.ByGathering || !r.NotBefore.After(v.state.Now) {
+			v.fail(at, ruleGather, "nothing that was gathered for %q is let go", r.Workload)
+		}
 	case allot.PromiseChanged, allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.MaxWorkloads, allot.KeptFromLending,
 		allot.ImpossibleQuota, allot.ImpossibleLimit:
 	default:

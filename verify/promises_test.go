@@ -67,6 +67,9 @@ func promiseMutants() []mutant {
 	return []mutant{
 		{"B2", late, "beyond the horizon", reserve(func(r *allot.ReservePolicy) { r.Horizon = quota.Of(14 * 3600) })},
 		{"B3", late, "none is promised", reserve(func(r *allot.ReservePolicy) { *r = allot.ReservePolicy{} })},
+		{"B8", late, "none is gathered", on(promisedLate, func(r *allot.PlannedReservation) {
+			r.Promise.Rule, r.Promise.At, r.Promise.First = allot.ByGathering, time.Time{}, time.Time{}
+		})},
 		{"B4", "reservations", "depth", reserve(func(r *allot.ReservePolicy) { r.Depth = 0 })},
 		{"B4", "reservations", "of one queue", reserve(func(r *allot.ReservePolicy) { r.MaxPromises = 1 })},
 		{"B4", "reservations", "idle", func(s *allot.State, _ *allot.Plan) {

@@ -46,6 +46,8 @@ const (
 	ruleReserved = "B9"
 	// rulePassed: only what is preemptible starts behind another, on what is promised to that.
 	rulePassed = "B6"
+	// ruleGather: what is gathered for one is promised to nobody else, and is left alone.
+	ruleGather = "B8"
 	// ruleDevices: the devices named are what is asked, and not overbooked.
 	ruleDevices = "P2"
 	// ruleCPUOnly: the cap of tasks without GPUs per node.
@@ -184,7 +186,7 @@ func Plan(s *allot.State, p *allot.Plan) error {
 	if err := allot.Check(s); err != nil {
 		return err
 	}
-	v := newVerifier(s, p)
+	v := newVerifier(afterGathering(s), p)
 	if p.Revision != s.Revision {
 		v.fail("revision", ruleState, "%q is not the state's, %q", p.Revision, s.Revision)
 	}

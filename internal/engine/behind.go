@@ -47,7 +47,7 @@ func (s behind) stepsAside(one *Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
-	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
+	if p.gathers || p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
 	return (one.behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)

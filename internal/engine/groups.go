@@ -51,3 +51,8 @@ func (s *Solver) diagnosis() diagnosis { return diagnosis{s} }
 type promising struct{ *Solver }
 
 func (s *Solver) promising() promising { return promising{s} }
+
+// gathering keeps places free for one for whom no time is known.
+type gathering struct{ promising }
+
+func (s promising) gathering() gathering { return gathering{s} }

@@ -47,6 +47,7 @@ type promise struct {
 	asks     quota.Amounts
 	stays    []placement.Stay // by pod set, then task
 	lost     bool             // some place is not there any more
+	gathers  bool             // its time is not known, and its places are held from now on
 	was      *Promise         // as the state has it, or nil
 	cause    *Verdict         // why it is later, or is gone
 	made     int64
@@ -84,6 +85,9 @@ func (s promising) keep() error {
 		if p := s.read(i); p != nil {
 			s.promises.list = append(s.promises.list, p)
 		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.Status == waiting {
+			if k.Reserved.Gathers && k.NotBefore >= 0 { // it lets go
+				v.Code, v.Until = NotBefore, k.NotBefore
+			}
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
@@ -110,6 +114,9 @@ func (s promising) read(i int32) *promise {
 	p := &promise{
 		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now), duration: d.Times.Duration,
 		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))},
+	}
+	if was.Gathers {
+		p.at, p.duration, p.gathers = max(w.Now, 0), Never, true
 	}
 	for _, t := range was.Tasks {
 		if int(t.Set) >= len(d.Sets) {
@@ -229,6 +236,9 @@ func (s promising) stands(p *promise) (stands bool) {
 	if p.lost || !s.admitted(p) {
 		return false
 	}
+	if p.gathers {
+		return s.gathering().stands(p)
+	}
 	s.behind().without(p.work, p.at, p.duration, func() {
 		for i := range p.stays {
 			one := &p.stays[i]
@@ -247,7 +257,10 @@ func (s promising) stands(p *promise) (stands bool) {
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	was, cause := p.at, s.causeOf(p, p.at)
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
-	found := s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
+	found := p.gathers && s.gathering().gatherAgain(p)
+	if !found && (p.was == nil || !p.was.Gathers) {
+		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
+	}
 	if found {
 		if p.at > was {
 			p.cause = cause
@@ -446,10 +459,16 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	if p.entitled = s.phase == withinLines; p.entitled {
 		lifted = s.lift(func(other *promise) bool { return !other.entitled })
 	}
-	found := s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) &&
-		(!p.entitled || s.entitledAt(p)) && s.mayHold(p)
+	found := s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration})
 	if found {
-		p.first = p.at
+		found = (!p.entitled || s.entitledAt(p)) && s.mayHold(p)
+	} else {
+		found = s.gathering().gather(p)
+	}
+	if found {
+		if p.first = p.at; p.gathers {
+			p.first = Never
+		}
 		if gone := slices.IndexFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }); gone >= 0 {
 			before := all.withdrawn[gone] // what is said of it is said against what the state has
 			p.was, p.cause, p.first = before.was, before.cause, before.was.First
@@ -490,7 +509,7 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if p.at <= s.world.Now || p.tried == s.pool.freed+1 || !slices.Contains(s.promises.list, p) {
+			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.freed+1 || !slices.Contains(s.promises.list, p) {
 				continue
 			}
 			if s.earlier(p) {
@@ -514,10 +533,16 @@ func (s promising) improve() (moved bool, err error) {
 // earlier tries one promise earlier.
 func (s promising) earlier(p *promise) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
-	before, stays := p.at, slices.Clone(p.stays)
-	found := s.seek(p, placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration})
+	before := *p
+	before.stays = slices.Clone(p.stays)
+	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
+	if p.gathers { // any time that is known is earlier
+		p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+		window.Before, window.Duration = placement.Never, p.duration
+	}
+	found := s.seek(p, window)
 	if !found {
-		p.at, p.stays = before, stays
+		*p = before
 	}
 	laid := p
 	if !found {

@@ -222,7 +222,7 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 	}
 	if !trial {
 		m := x.Mark()
-		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
+		charge, found, err := s.gathering().placeOffGathered(r, f, d, unit, beside, asks, bound)
 		if err != nil || found && s.stillKept(bound) {
 			x.Commit(m)
 			return charge, found, err
@@ -421,5 +421,5 @@ func (s promising) ratherWaits(i int32) bool {
 		return false
 	}
 	p := s.of(i)
-	return p != nil && p.at <= later(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
+	return p != nil && !p.gathers && p.at <= later(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
 }

@@ -204,7 +204,9 @@ func (d *Decision) NextEnd() int64 {
 			continue
 		}
 		for _, p := range s.promises.list {
-			note(p.at)
+			if note(p.at); p.gathers {
+				note(s.promising().gathering().letsGo(p))
+			}
 		}
 		for _, i := range s.pool.Works {
 			k := &w.Works[i]
@@ -232,6 +234,12 @@ func (s promising) told(p *promise) Reservation {
 	if p.was == nil { // where it was in between nobody is told
 		out.Promise.First = p.at
 	}
+	if p.gathers {
+		out.Promise.At, out.Promise.Gathers = Never, true
+		if p.was == nil {
+			out.Promise.First = Never
+		}
+	}
 	var counts []int32
 	for set, n := range p.unit.Add {
 		for index := range n {
@@ -243,9 +251,9 @@ func (s promising) told(p *promise) Reservation {
 	switch same := p.was != nil && slices.Equal(out.Promise.Tasks, p.was.Tasks); {
 	case p.was == nil:
 		out.Change = Made
-	case p.at < p.was.At:
+	case out.Promise.At < p.was.At:
 		out.Change = Earlier
-	case p.at > p.was.At:
+	case out.Promise.At > p.was.At:
 		out.Change, out.Cause = Later, cmp.Or(p.cause, s.causeOf(p, p.was.At))
 	case !same:
 		out.Change = Moved
@@ -276,7 +284,9 @@ func (s promising) reasons(i int32, f int16) []Verdict {
 	w := s.world
 	if p := s.of(i); p != nil {
 		v := newVerdict(WaitsForReservation, p.form, s.index)
-		v.Until = p.at
+		if v.Until = p.at; p.gathers {
+			v.Until = Never
+		}
 		last := int64(-1)
 		for _, other := range s.waitsFor(p) { // who ends last is who it waits for
 			for at := range w.Room.Seats[other] {
@@ -293,6 +303,10 @@ func (s promising) reasons(i int32, f int16) []Verdict {
 	}
 	reserved := newVerdict(ReservedForOther, f, s.index)
 	reserved.Workload, reserved.Until = by.work, by.at
+	if by.gathers {
+		reserved.Until = Never
+		return []Verdict{reserved}
+	}
 	late := newVerdict(TooLateToBackfill, f, s.index)
 	late.Workload, late.Until = by.work, by.at
 	if until == Never {

@@ -43,6 +43,8 @@ type Reserve struct {
 	MaxHeld, MaxHold int64
 	// ChargeHeld has what promises keep idle be told.
 	ChargeHeld bool
+	// Gather has places be kept free for one workload for which no time is known (B8).
+	Gather bool
 	// RatherWait: who has a promise at most so far away makes no room.
 	RatherWait int64
 	// TrustDurations judges what may pass by its expected duration too.
@@ -66,6 +68,9 @@ type Promise struct {
 	// was made, First the time that was promised first.
 	WaitsFor    []int32
 	Made, First int64
+	// Gathers: its time is not known, and At Never (B8); HeldSince is since when.
+	Gathers   bool
+	HeldSince int64
 }
 
 // A Change is what a plan does to a promise: each has the value of its exported

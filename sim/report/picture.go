@@ -163,6 +163,9 @@ func (p *Picture) promise(e sim.Event) {
 			gpus[node] += len(t.Devices)
 		}
 	}
+	if e.Promise.Promise.At.IsZero() { // it is not known (B8)
+		return
+	}
 	at := inSeconds(e.Promise.Promise.At.Sub(sim.Epoch()))
 	for _, node := range nodes {
 		p.vows[e.Job] = append(p.vows[e.Job], promised{Job: e.Job, Node: node, GPUs: gpus[node], From: inSeconds(e.At), At: at})

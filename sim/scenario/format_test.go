@@ -278,7 +278,7 @@ func drawReserve(t *rapid.T) allot.ReservePolicy {
 		Depth:    rapid.IntRange(0, 2).Draw(t, "depth"), GangsOnly: rapid.Bool().Draw(t, "gangs only"),
 		FromPriority: drawBound().Draw(t, "from priority"), After: drawBound().Draw(t, "after"),
 		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
-		ChargeHeld:     rapid.Bool().Draw(t, "charged"),
+		ChargeHeld: rapid.Bool().Draw(t, "charged"), Gather: rapid.Bool().Draw(t, "gather"),
 		RatherWait:     drawBound().Draw(t, "rather wait"),
 		TrustDurations: rapid.Bool().Draw(t, "trust"), Evictable: rapid.Bool().Draw(t, "evictable"),
 		Horizon: drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
@@ -449,7 +449,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"),
 		MinDuration: rapid.Int64Range(0, 7200).Draw(t, "least"),
 		FixedWork:   rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
-		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"),
+		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"), HeldSince: drawTime().Draw(t, "held since"),
 		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},
 		Reserved: drawPromise(t, nodes),
 	}
@@ -548,6 +548,7 @@ func drawPromise(t *rapid.T, nodes []string) *allot.Promise {
 	}
 	p := &allot.Promise{
 		At: drawTime().Draw(t, "promised"), Made: drawTime().Draw(t, "made"), First: drawTime().Draw(t, "first"),
+		Rule:     rapid.SampledFrom([]allot.PromiseRule{allot.ByBackfill, allot.ByGathering}).Draw(t, "rule"),
 		Entitled: rapid.Bool().Draw(t, "entitled"), Form: rapid.IntRange(0, 2).Draw(t, "form"),
 		WaitsFor: rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b c"}}).Draw(t, "waits for"),
 	}

@@ -83,6 +83,8 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 		return true, a.at(&w.NotBefore)
 	case "waiting-since":
 		return true, a.at(&w.WaitingSince)
+	case "held-since":
+		return true, a.at(&w.HeldSince)
 	case "start-by":
 		return true, a.at(&w.Deadline.Start)
 	case "end-by":
@@ -106,6 +108,7 @@ func (l *line) times(w *allot.Workload) {
 	}
 	l.instant("not-before", w.NotBefore)
 	l.instant("waiting-since", w.WaitingSince)
+	l.instant("held-since", w.HeldSince)
 	l.instant("start-by", w.Deadline.Start)
 	l.instant("end-by", w.Deadline.End)
 }
@@ -167,6 +170,8 @@ func readPromise(p *allot.Promise, a arg) error {
 	switch a.key {
 	case "start":
 		return a.at(&p.At)
+	case "rule":
+		return set(&p.Rule, a, fromText)
 	case "entitled":
 		return a.flag(&p.Entitled)
 	case "form":
@@ -184,6 +189,9 @@ func readPromise(p *allot.Promise, a arg) error {
 // promise writes what readPromise reads.
 func (l *line) promise(p *allot.Promise) {
 	l.instant("start", p.At)
+	if p.Rule != 0 {
+		l.add("rule", p.Rule.String())
+	}
 	l.flag("entitled", p.Entitled)
 	if p.Form != 0 {
 		l.add("form", strconv.Itoa(p.Form))
@@ -321,6 +329,10 @@ func formatPlanned(r *allot.PlannedReservation, queues queuesByID) string {
 	} else {
 		l.instant("start", r.Promise.At)
 	}
+	if r.Promise.Rule != 0 {
+		l.add("rule", r.Promise.Rule.String())
+	}
+	l.instant("not-before", r.NotBefore)
 	if r.Promise.Form != 0 {
 		l.add("form", strconv.Itoa(r.Promise.Form))
 	}

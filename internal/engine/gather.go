@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// Where no end is known for which a workload could wait, its pool may gather places for it
+// (B8): a promise without a time, whose places are held from now on. What stands there goes
+// when it goes, and nothing else comes.
+
+// gathers says whether the pool has gathered places for somebody.
+func (all *promises) gathers() bool {
+	return slices.ContainsFunc(all.list, func(p *promise) bool { return p.gathers })
+}
+
+// gather finds places for a promise without a time, if it may be held: those where least stands
+// now, of these where least work would be lost, in one of the domains in which the unit may be.
+func (s gathering) gather(p *promise) bool {
+	d, r := s.world.Definition(&s.world.Works[p.work], p.form), &s.pool.Policy.Reserve
+	if !r.Gather || !d.GPU || s.promises.gathers() {
+		return false
+	}
+	held := p.asks.Of(0)
+	for _, other := range s.promises.list {
+		if other != p {
+			held += s.idle(other)
+		}
+	}
+	if held > r.MaxHeld {
+		return false
+	}
+	p.at, p.duration, p.gathers = max(s.world.Now, 0), Never, true
+	if !s.admitted(p) || p.entitled && !s.entitledAt(p) {
+		return false
+	}
+	nodes := [][]int32{nil}
+	if d.Gang.Constrained() {
+		domains, _ := s.placer.Domains(s.nodes(), d.Gang, p.unit, s.reprieving().beside(p.work, d, p.unit))
+		for i, domain := range domains {
+			if i == 0 {
+				nodes = nil
+			}
+			nodes = append(nodes, s.placer.Topology.Nodes(domain))
+		}
+	}
+	on := s.standing()
+	var best *gathered
+	free, _ := s.promises.profile.KeepFree(Never, true, func(int32) bool { return true })
+	s.leave()
+	for _, of := range nodes {
+		if g := s.gatherIn(p, of, on); g != nil && (best == nil || g.compare(best) < 0) {
+			best = g
+		}
+	}
+	s.pool.Index.Undo(free)
+	if best == nil {
+		return false
+	}
+	p.stays = make([]placement.Stay, len(best.places))
+	for i := range p.stays {
+		p.stays[i].Place = best.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	s.window(p)
+	return true
+}
+
+// leave has everything that is leaving be gone from the index, until the mark is undone.
+func (s gathering) leave() {
+	w := s.world
+	for i := range w.Holdings {
+		if h := &w.Holdings[i]; h.Phase == Terminating && w.NodePool[h.Node] == s.index {
+			shape, _ := w.settling().footprint(h)
+			_ = s.pool.Index.Leave(shape.Placed, h.place(w)) // it is leaving, by its phase
+		}
+	}
+}
+
+// gatherAgain has a promise without a time have other places, as some of its own are lost or have
+// been given to another.
+func (s gathering) gatherAgain(p *promise) bool {
+	p.gathers = false
+	if !s.gather(p) {
+		return false
+	}
+	p.lost = false
+	return true
+}
+
+// A gathered is a set of places, what of their devices is in use, in milli, and what work would be
+// lost that is done there, in device-seconds.
+type gathered struct {
+	places     []placement.Place
+	busy, lost int64
+}
+
+func (g *gathered) compare(other *gathered) int {
+	return cmp.Or(cmp.Compare(g.busy, other.busy), cmp.Compare(g.lost, other.lost))
+}
+
+// A stander is a task that stands on a node.
+type stander struct {
+	stay       placement.Stay
+	busy, lost int64
+}
+
+// standing are the tasks of the pool, by node.
+func (s gathering) standing() map[int32][]stander {
+	w, on := s.world, make(map[int32][]stander)
+	for _, i := range s.pool.Works {
+		k := &w.Works[i]
+		for at := range w.Room.Seats[i] {
+			one := &w.Room.Seats[i][at]
+			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) {
+				continue
+			}
+			set := &w.Definition(k, k.Current).Sets[one.Set]
+			out := stander{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}
+			out.busy = s.pool.chargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)
+			const second = 1_000_000
+			out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / second) / WholeDevice
+			on[out.stay.Place.Node] = append(on[out.stay.Place.Node], out)
+		}
+	}
+	return on
+}
+
+// gatherIn finds places on some nodes, all where it is told none, once what stands on the fewest of
+// them has left: those with the least on them first.
+func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]stander) *gathered {
+	x := s.pool.Index
+	if nodes == nil {
+		for v := range s.pool.Nodes {
+			nodes = append(nodes, int32(v))
+		}
+	}
+	nodes = slices.Clone(nodes)
+	sum := func(v int32) (g gathered) {
+		for _, one := range on[v] {
+			g.busy, g.lost = g.busy+one.busy, g.lost+one.lost
+		}
+		return g
+	}
+	slices.SortStableFunc(nodes, func(a, b int32) int {
+		first, second := sum(a), sum(b)
+		return cmp.Or(first.compare(&second), cmp.Compare(a, b))
+	})
+	var found []placement.Place
+	fits := func(n int) bool {
+		m := x.Mark()
+		defer x.Undo(m)
+		for _, v := range nodes[:n] {
+			for _, one := range on[v] {
+				if x.Give(one.stay.Shape, one.stay.Place) != nil {
+					return false
+				}
+			}
+		}
+		if !s.placeHeld(p, p.at) {
+			return false
+		}
+		found = slices.Clone(s.places)
+		return true
+	}
+	low, high := 0, len(nodes)
+	if !fits(high) {
+		return nil
+	}
+	for low < high {
+		if middle := (low + high) / 2; fits(middle) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	if !fits(low) {
+		return nil
+	}
+	out := &gathered{places: found}
+	for _, place := range found {
+		for _, one := range on[place.Node] {
+			if one.stay.Place.Devices&place.Devices != 0 {
+				out.busy, out.lost = out.busy+one.busy, out.lost+one.lost
+			}
+		}
+	}
+	return out
+}
+
+// stands says whether the places that are gathered are such still as would take the tasks, and no
+// promise that is laid has any device of them.
+func (s gathering) stands(p *promise) bool {
+	return !slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
+		return !s.pool.Index.Admits(own.Shape, own.Place) || slices.ContainsFunc(s.promises.list, func(other *promise) bool {
+			return other != p && len(s.promises.profile.Held(other.work)) > 0 && slices.ContainsFunc(other.stays, func(one placement.Stay) bool {
+				return own.Place.Node == one.Place.Node && own.Place.Devices&one.Place.Devices != 0
+			})
+		})
+	})
+}
+
+// letsGo is when a gathering lets its places go; Never is not.
+func (s gathering) letsGo(p *promise) int64 {
+	since := max(s.world.Now, 0)
+	if p.was != nil && p.was.Gathers {
+		since = p.was.HeldSince
+	}
+	return later(since, s.pool.Policy.Reserve.MaxHold)
+}
+
+// placeOffGathered takes places for a unit that nobody who is named has gathered.
+func (s gathering) placeOffGathered(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+	free := s.pool.Index.Mark()
+	_, some := s.promises.profile.KeepFree(r.until, false, func(holder int32) bool {
+		p := s.of(holder)
+		return p != nil && p.gathers && bound(p)
+	})
+	if !some {
+		s.pool.Index.Undo(free)
+		return s.placeAnywhere(f, d, unit, beside, asks)
+	}
+	before := s.trial
+	s.trial = true
+	charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
+	s.trial = before
+	s.pool.Index.Undo(free)
+	if found && err == nil {
+		err = s.takeAll(d, unit)
+	}
+	return charge, found, err
+}
