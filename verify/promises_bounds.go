@@ -315,13 +315,21 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || v.isOverLine(w) || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
 	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
 		v.fail(at, ruleBackfill, "%q is placed, to which it need not yield", to.source.ID)
 	}
+}
+
+// isOverLine says whether a workload that waits is told to be beyond its lines by now, whatever it was
+// when something was promised.
+func (v *promising) isOverLine(w *verifiedWorkload) bool {
+	return slices.ContainsFunc(v.plan.Pending, func(p allot.Pending) bool {
+		return p.Workload == w.source.ID && slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool { return r.Code == allot.OverLine })
+	})
 }
 
 // couldNotBe says whether something that had a place before the plan is in the way of a promise of

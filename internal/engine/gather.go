@@ -67,7 +67,21 @@ func (s gathering) gather(p *promise) bool {
 		p.stays[i].Place.Pipelined = false
 	}
 	s.window(p)
-	return true
+	return s.leavesOthers(p)
+}
+
+// leavesOthers says whether all that is promised stands as it did once the places are held.
+func (s gathering) leavesOthers(p *promise) bool {
+	before := slices.Clone(s.promises.profile.Held(p.work))
+	s.promises.profile.Hold(p.work, p.stays)
+	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
+		return other != p && len(s.promises.profile.Held(other.work)) > 0 && !s.promising.stands(other)
+	})
+	s.promises.profile.Release(p.work)
+	if len(before) > 0 {
+		s.promises.profile.Hold(p.work, before)
+	}
+	return leaves
 }
 
 // leave has everything that is leaving be gone from the index, until the mark is undone.
