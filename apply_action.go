@@ -207,6 +207,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		k = len(w.Tasks)
 		w.Tasks = append(w.Tasks, Task{
 			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since,
+			Until: o.Until,
 		})
 	}
 	if len(o.After) > 0 {
@@ -240,7 +241,7 @@ func (ap *applier) move(old *path, o *order, i int) error {
 	}
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: was.Since, Started: started,
+		Since: was.Since, Started: started, Until: was.Until,
 	})
 	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil

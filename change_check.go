@@ -289,25 +289,27 @@ func (d *delta) enterResidents(c *checker, at *path) {
 	for _, id := range ids {
 		if _, changed := slices.BinarySearchFunc(d.workloads, id, func(k table.Difference[Workload], id string) int {
 			return strings.Compare(cmp.Or(k.After, k.Before).ID, id)
-		}); changed {
-			continue // it has been entered
+		}); !changed { // else it has been entered
+			enterResident(c, at, d.after.workloads.Get(id))
 		}
-		c.checkTasks(at, onListed(c.nodes, d.after.workloads.Get(id)))
 	}
 }
 
-// onListed is a workload with those of its tasks that are on listed nodes.
-func onListed(nodes map[string]int32, k *Workload) *Workload {
-	elsewhere := func(t Task) bool {
-		_, listed := nodes[t.Node]
-		return !listed
+// enterResident enters what of a workload is on listed nodes. All of it was checked when it
+// came, but for the nodes.
+func enterResident(c *checker, at *path, w *Workload) {
+	list := at.field("tasks")
+	for i := range w.Tasks {
+		t := &w.Tasks[i]
+		n, listed := c.nodes[t.Node]
+		if !listed {
+			continue
+		}
+		sets := w.setsOf(w.FormOf(*t))
+		set := &sets[slices.IndexFunc(sets, func(p PodSet) bool { return p.Name == t.PodSet })]
+		below := list.at(i)
+		enterTask(c, &below, n, set, t)
 	}
-	if !slices.ContainsFunc(k.Tasks, elsewhere) {
-		return k
-	}
-	part := *k
-	part.Tasks = slices.DeleteFunc(slices.Clone(part.Tasks), elsewhere)
-	return &part
 }
 
 // moved are the bounds after a change of which the checker has seen all that

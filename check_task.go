@@ -15,17 +15,8 @@ type taskID struct{ set, index int }
 // checkTasks checks the places of a workload's tasks (S4, S5) and enters what
 // they hold into the ledger.
 func (c *checker) checkTasks(at *path, w *Workload) {
-	setsOf := func(form int) []PodSet {
-		if form > 0 {
-			return w.Alternatives[form-1].PodSets
-		}
-		return w.PodSets
-	}
-	sets, form := setsOf(w.Form), w.Form
+	sets, form := w.setsOf(w.Form), w.Form
 	leavesAnother := w.leavesAnother()
-	if c.ledger == nil {
-		c.ledger = newLedger(c.s.Nodes)
-	}
 	list := at.field("tasks")
 	set := 0
 	previous := taskID{set: none}
@@ -34,7 +25,7 @@ func (c *checker) checkTasks(at *path, w *Workload) {
 		task := &w.Tasks[i]
 		below := list.at(i)
 		if at := w.FormOf(*task); at != form {
-			sets, form, set, sorted = setsOf(at), at, 0, false
+			sets, form, set, sorted = w.setsOf(at), at, 0, false
 		}
 		if leavesAnother && task.Phase == Running {
 			c.faultAt(&below, "phase", FaultTaskPhase, task.Phase.String(), "must be claimed, as tasks of another form are leaving")
@@ -56,6 +47,14 @@ func (c *checker) checkTasks(at *path, w *Workload) {
 	if !sorted {
 		c.checkTwice(&list, w.Tasks)
 	}
+}
+
+// setsOf are the pod sets of a form.
+func (k *Workload) setsOf(form int) []PodSet {
+	if form > 0 {
+		return k.Alternatives[form-1].PodSets
+	}
+	return k.PodSets
 }
 
 // leavesAnother says whether tasks of another form than Form are Terminating.
@@ -107,14 +106,24 @@ func (c *checker) checkTask(at *path, w *Workload, set *PodSet, t *Task) {
 	}
 	c.time(at, "since", t.Since)
 	c.time(at, "started", t.Started)
+	c.time(at, "until", t.Until)
 	n, ok := c.nodes[t.Node]
 	if !ok {
 		c.faultAt(at, "node", FaultUnknownNode, strconv.QuoteToASCII(t.Node), "must name a node")
 		return
 	}
-	if c.checkDevices(at, &c.s.Nodes[n], set, t) {
-		c.ledger.enter(c.s.Nodes, n, set, t)
+	enterTask(c, at, n, set, t)
+}
+
+// enterTask enters into the ledger what a task holds of node n, if its devices are sound.
+func enterTask(c *checker, at *path, n int32, set *PodSet, t *Task) {
+	if !c.checkDevices(at, &c.s.Nodes[n], set, t) {
+		return
 	}
+	if c.ledger == nil {
+		c.ledger = newLedger(c.s.Nodes)
+	}
+	c.ledger.enter(c.s.Nodes, n, set, t)
 }
 
 // checkDevices checks the devices of a task and reports whether they are sound.

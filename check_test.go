@@ -326,6 +326,9 @@ var faultRows = []struct {
 	{FaultRange, `workloads[0].duration: must be > 0, is 0`, func(s *State) { s.Workloads[0].Duration = quota.Of(0) }},
 	{FaultRange, `workloads[0].timeLimit: must be ≤ 253402300800, is 253402300801`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(253402300801) }},
 	{FaultRange, `workloads[0].timeLimit: must end before the year 10000, and from now on be < 251702300740, is 251702300740`, func(s *State) { s.Workloads[0].TimeLimit = quota.Of(251702300740) }},
+	{FaultRange, `workloads[0].minDuration: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].MinDuration = -1 }},
+	{FaultRange, `workloads[0].minDuration: must be ≤ 60, is 61`, func(s *State) { w := &s.Workloads[0]; w.MinDuration, w.Duration = 61, quota.Of(60) }},
+	{FaultRange, `workloads[0].minDuration: must be ≤ 60, is 61`, func(s *State) { w := &s.Workloads[0]; w.MinDuration, w.TimeLimit = 61, quota.Of(60) }},
 	{FaultRange, `workloads[0].fixedWork: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].FixedWork = -1 }},
 	{FaultRange, `workloads[0].workDone: must be ≥ 0, is -1`, func(s *State) { s.Workloads[0].WorkDone = -1 }},
 	{FaultRange, `queues[0].durations.max: must be > 0, is 0`, func(s *State) { s.Queues[0].Durations.Max = quota.Of(0) }},
@@ -358,6 +361,7 @@ var faultRows = []struct {
 	{FaultRange, `reservations[0].until: must be later than from, is 2023-11-14T22:13:20Z`, func(s *State) {
 		s.Reservations = []Reservation{{ID: "r", From: time.Unix(1_700_000_000, 0), Until: time.Unix(1_700_000_000, 0)}}
 	}},
+	{FaultExclusive, `reservations[0].lend: must not be given where nobody is a member, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Lend: true}} }},
 	{FaultExclusive, `reservations[0].drain: must not be given without evict, is true`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Drain: true}} }},
 	{FaultTooMany, `nodes[2].devices: must be at most 64, is 65`, func(s *State) { s.Nodes[2].Devices = make([]Device, 65) }},
 	{FaultTooMany, `workloads: must have at most 16777216 tasks in all, is 2147483657 tasks`, func(s *State) { s.Workloads[2].PodSets[0].Count = math.MaxInt32 }},

@@ -67,6 +67,13 @@ func checkTimePolicy(c *checker, at *path, p *Policy) {
 func checkTimes(c *checker, at *path, w *Workload) {
 	checkDuration(c, at, "duration", w.Duration)
 	checkDuration(c, at, "timeLimit", w.TimeLimit)
+	longest := int64(maxDuration)
+	for _, b := range [...]quota.Bound{w.Duration, w.TimeLimit} {
+		if b.Given() && !b.IsUnlimited() {
+			longest = min(longest, max(b.Amount(), leastDuration))
+		}
+	}
+	c.within(at, "minDuration", w.MinDuration, 0, longest)
 	c.within(at, "fixedWork", w.FixedWork, 0, maxWork)
 	c.within(at, "workDone", w.WorkDone, 0, maxWork)
 	c.time(at, "notBefore", w.NotBefore)
@@ -165,6 +172,9 @@ func checkReservation(c *checker, at *path, r *Reservation) {
 	}
 	if r.Drain && !r.Evict {
 		c.faultAt(at, "drain", FaultExclusive, "true", "must not be given without evict")
+	}
+	if r.Lend && r.isForNobody() {
+		c.faultAt(at, "lend", FaultExclusive, "true", "must not be given where nobody is a member")
 	}
 }
 

@@ -27,7 +27,7 @@ func (p *pool) compileReserved(w *world) {
 	}
 	for _, i := range byID(s.Reservations, func(r *Reservation) string { return r.ID }) {
 		given := &s.Reservations[i]
-		r := engine.Reserved{From: micros(given.From), Until: engine.Never, Source: i, Evict: given.Evict, Drain: given.Drain}
+		r := engine.Reserved{From: micros(given.From), Until: engine.Never, Source: i, Evict: given.Evict, Drain: given.Drain, Lend: given.Lend}
 		if !given.Until.IsZero() {
 			r.Until = micros(given.Until)
 		}

@@ -24,7 +24,7 @@ func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
 	}
 	out := engine.Reserve{
 		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
-		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never),
+		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never), ChargeHeld: r.ChargeHeld,
 		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations,
 		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
 	}
@@ -91,6 +91,10 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		if given.FixedWork > 0 && h.Phase == engine.Running {
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
 		}
+		if until := given.Tasks[source].Until; !until.IsZero() { // it was cut to fit a hole
+			h.Ends, h.Enforced = endFrom(max(w.Now, 0), h.Ends, min(h.Enforced, micros(until)), grace)
+			h.Until = micros(until)
+		}
 	}
 }
 
@@ -151,7 +155,11 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 	if given.FixedWork > 0 {
 		expected = max(1, fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), given.least()))
 	}
-	return engine.Times{Duration: min(expected, limit), Limit: limit}
+	out := engine.Times{Duration: min(expected, limit), Limit: limit}
+	if policy.Reserve.Backfill != 0 {
+		out.Least = given.MinDuration * aSecond
+	}
+	return out
 }
 
 // compilePromise reads what a workload has been promised.
@@ -208,6 +216,15 @@ func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
 			out.Promise.Tasks = cut.places(w.setNames(k, r.Promise.Form), r.Promise.Tasks)
 			for _, i := range r.Promise.WaitsFor {
 				out.Promise.WaitsFor = append(out.Promise.WaitsFor, w.source(&w.Works[i]).ID)
+			}
+		}
+		p := w.pools[w.FormOf(k, r.Promise.Form).Pool]
+		for resource, amount := range r.Held {
+			if amount > 0 {
+				if out.Held == nil {
+					out.Held = make(map[string]int64)
+				}
+				out.Held[p.resources[resource].name] = amount
 			}
 		}
 		if r.Cause != nil {

@@ -149,7 +149,7 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
 		c.stranger = c.pool.strangerTo(w.state, k.ID, at.Queue)
 		now := max(w.Now, 0)
-		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, now, laterTime(now, c.pool.Most(c.times)))
+		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, true, now, laterTime(now, c.pool.Most(c.times)))
 	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err
@@ -226,7 +226,7 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	c.key = c.key[:0]
 	if c.times != engine.Unknown {
 		const timed = 255 // no strategy
-		c.key = binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit)
+		c.key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit), c.times.Least)
 	}
 	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))
 	c.key = binary.AppendUvarint(c.key, uint64(len(c.stranger)))

@@ -79,7 +79,27 @@ func genTimed(seed uint64) *State {
 			w.TimeLimit = quota.Of(int64(60 * (1 + d.IntN(30))))
 		}
 	}
+	least := rand.New(rand.NewPCG(seed, 13)) // a source of its own: all else stays what it was
+	for i := range s.Pools {
+		s.Pools[i].Policy.Reserve.ChargeHeld = least.IntN(2) > 0
+	}
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; least.IntN(2) > 0 {
+			w.MinDuration = leastOf(least, w)
+		}
+	}
 	return s
+}
+
+// leastOf draws for how long a workload is content to run, no longer than it says that it does.
+func leastOf(d *rand.Rand, w *Workload) int64 {
+	most := int64(600)
+	for _, b := range [...]quota.Bound{w.Duration, w.TimeLimit} {
+		if b.Given() {
+			most = min(most, b.Amount())
+		}
+	}
+	return 1 + d.Int64N(most)
 }
 
 // drawnBy draws by a generator that is written with rapid.

@@ -85,6 +85,9 @@ type Action struct {
 	// go round in a circle, one of them is an Evict and, after the others, a Start that
 	// has its own workload here (M11).
 	After []string `json:"after,omitempty"`
+	// Until is when the host ends the tasks of a Start that was cut to fit a hole, as its
+	// workload has a [Workload.MinDuration] (B1); zero is by its TimeLimit alone.
+	Until time.Time `json:"until,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`
 	// Ending is how an evicted workload ends (S6), for Evict.

@@ -74,6 +74,9 @@ func writeAction(b *bytes.Buffer, a *Action) {
 		b.WriteString(" form=" + strconv.Itoa(a.Form))
 	}
 	writeTasks(b, a.Tasks, a.From, a.Kind == Move)
+	if !a.Until.IsZero() {
+		b.WriteString(" until " + prose.Instant(a.Until))
+	}
 	writeEnding(b, &a.Ending)
 	if len(a.After) > 0 {
 		b.WriteString(" after")

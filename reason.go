@@ -179,6 +179,10 @@ const (
 	// zero is for ever (B9; Evict, Shrink, Move, and Unclaim of what builds on what goes).
 	// Reservation is by whom.
 	ReservationBegan
+
+	// Behind: it had its place behind Workload, which takes it: borrowed of what is reserved for
+	// that (B9; Evict, Shrink, Move, Unclaim).
+	Behind
 )
 
 // A Reason is why a workload waits or an action was needed, with its numbers.

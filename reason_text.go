@@ -36,6 +36,8 @@ func (r *Reason) text() string {
 		return r.reclaimed("fair share")
 	case Preempted:
 		return "workload " + prose.Word(r.taker()) + " has the higher priority" + r.inTurn()
+	case Behind:
+		return "workload " + prose.Word(r.taker()) + ", behind which it had its place, takes it" + r.inTurn()
 	case Consolidated:
 		return "moves so that workload " + prose.Word(r.taker()) + " finds a place" + r.inTurn()
 	case StaleGang:

@@ -142,6 +142,8 @@ func TestApplyKeepsStarted(t *testing.T) {
 		{ID: "moves again", PodSets: []PodSet{{Count: 1}}, Tasks: []Task{{Node: "b", Since: at(30), Started: at(40)}}},
 		{ID: "goes", PodSets: []PodSet{{Count: 1}}, Tasks: []Task{{Node: "c", Since: at(30), Started: at(40)}}},
 		{ID: "starts", PodSets: []PodSet{{Count: 1}}},
+		{ID: "is cut", PodSets: []PodSet{{Count: 1}}, MinDuration: 10},
+		{ID: "was cut", PodSets: []PodSet{{Count: 1}}, Tasks: []Task{{Node: "b", Since: at(30), Until: at(90)}}},
 	}}
 	place := func(node string) []Placement { return []Placement{{Node: node}} }
 	p := &Plan{Actions: []Action{
@@ -150,6 +152,8 @@ func TestApplyKeepsStarted(t *testing.T) {
 		{Kind: Move, Workload: "moves again", From: place("b"), Tasks: place("c")},
 		{Kind: Evict, Workload: "goes", Tasks: place("c")},
 		{Kind: Start, Workload: "starts", Tasks: place("a")},
+		{Kind: Start, Workload: "is cut", Tasks: place("a"), Until: at(120)},
+		{Kind: Move, Workload: "was cut", From: place("b"), Tasks: place("c")},
 	}}
 	applied, err := Apply(s, p)
 	if err != nil {
@@ -158,6 +162,11 @@ func TestApplyKeepsStarted(t *testing.T) {
 	for i, want := range []time.Time{at(100), {}, at(40)} {
 		if got := applied.Workloads[i].Tasks[0]; got.Phase != Running || !got.Started.Equal(want) {
 			t.Errorf("%s: %+v, want started %v", applied.Workloads[i].ID, got, want)
+		}
+	}
+	for i, want := range map[int]time.Time{4: {}, 5: at(120), 6: at(90)} { // each for itself: order cannot matter
+		if got := applied.Workloads[i].Tasks[0].Until; !got.Equal(want) {
+			t.Errorf("%s is ended at %v, want %v", applied.Workloads[i].ID, got, want)
 		}
 	}
 	if w := applied.Workloads[0]; !w.WaitingSince.IsZero() {

@@ -114,6 +114,7 @@ func reservedLife(seed uint64, stats *stabilityStats) *failure {
 		for i := range h.s.Workloads {
 			if random.IntN(3) == 0 {
 				h.s.Workloads[i].TimeLimit = quota.Of(3600 * int64(1+random.IntN(200)))
+				h.s.Workloads[i].MinDuration = int64(i%2) * 3600
 			}
 		}
 		how := schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
@@ -156,6 +157,8 @@ func drawReserved(random *rand.Rand, s *allot.State) (list []allot.Reservation) 
 		if len(s.Workloads) > 0 && random.IntN(3) == 0 {
 			r.Workloads = slices.Clone([]string{s.Workloads[random.IntN(len(s.Workloads))].ID})
 		}
+		// Every other one lends what no member asks for; what else is drawn stays what it was.
+		r.Lend = len(r.Nodes)%2 == 1 && (r.Queue != "" || len(r.Workloads) > 0)
 		if len(r.Nodes) > 0 {
 			list = append(list, r)
 		}

@@ -318,6 +318,11 @@ type Workload struct {
 	// limit.
 	Duration  quota.Bound `json:"duration,omitzero"`
 	TimeLimit quota.Bound `json:"timeLimit,omitzero"`
+	// MinDuration is for how many seconds the workload is content to run: where it finds no
+	// place for its TimeLimit beside what is promised to others, it may start in a hole that
+	// ends earlier, and is ended then (B1). 0 is that it is never cut. It is at most the
+	// Duration and the TimeLimit, where it has them.
+	MinDuration int64 `json:"minDuration,omitzero"`
 	// FixedWork is what its tasks have to do together, in task-seconds, of which
 	// WorkDone was done by tasks that have ended: it ends when the rest is done by those
 	// that run, the sooner the more they are (B1). 0 is that each task runs for the Duration.
@@ -478,6 +483,10 @@ type Task struct {
 	// Started is when the task began to run, from which its predicted end counts (B1); a
 	// move keeps it. Zero is Since, which is earlier where the task had claimed its place.
 	Started time.Time `json:"started,omitzero"`
+	// Until is when the host ends the task, of a workload that was cut to fit a hole (B1), if
+	// its TimeLimit does not end it before; zero is that nothing else does. Apply and Begin
+	// write it, and a move keeps it.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for
@@ -504,6 +513,9 @@ type Reservation struct {
 	// preemptible.
 	Evict bool `json:"evict,omitzero"`
 	Drain bool `json:"drain,omitzero"`
+	// Lend lets preemptible work of others run there, and start whatever its end is, behind
+	// the members: it goes when one of them wants the place, and not before (B9).
+	Lend bool `json:"lend,omitzero"`
 }
 
 // A ReservedNode is a node, or some devices of it, that is set aside.

@@ -98,6 +98,7 @@ var codeNames = [...]string{
 	Yields:              "yields",
 	PromiseChanged:      "promise-changed",
 	ReservationBegan:    "reservation-began",
+	Behind:              "behind",
 	NotBefore:           "not-before",
 }
 

@@ -185,6 +185,7 @@ func TestReasonTexts(t *testing.T) {
 		{Code: PromiseChanged},
 		{Code: ReservationBegan, Reservation: "m 1", Until: time.Date(2026, 1, 31, 13, 0, 0, 0, time.UTC)},
 		{Code: ReservationBegan, Reservation: "m1"},
+		{Code: Behind, Workload: "w2"},
 	}
 	told := make(map[Code]bool)
 	var b strings.Builder
@@ -322,6 +323,7 @@ func TestCodesOfTheCore(t *testing.T) {
 		engine.Yields:              Yields,
 		engine.PromiseChanged:      PromiseChanged,
 		engine.ReservationBegan:    ReservationBegan,
+		engine.Behind:              Behind,
 		engine.NotBefore:           NotBefore,
 	}
 	kinds := map[engine.Kind]ActionKind{

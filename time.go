@@ -79,6 +79,10 @@ type PlannedReservation struct {
 	// Reason otherwise.
 	Change PromiseChange `json:"change,omitzero"`
 	Cause  Reason        `json:"cause,omitzero"`
+	// Held is what of its places nobody uses now, by resource in the resource's unit, where the
+	// policy charges it ([ReservePolicy.ChargeHeld]). What several promises hold counts for the one that
+	// begins first.
+	Held map[string]int64 `json:"held,omitempty"`
 	// Promise is what is promised.
 	Promise Promise `json:"promise,omitzero"`
 }
@@ -105,6 +109,10 @@ type ReservePolicy struct {
 	// MaxHold for how many seconds. Absent bounds nothing.
 	MaxHeldPercent quota.Bound `json:"maxHeldPercent,omitzero"`
 	MaxHold        quota.Bound `json:"maxHold,omitzero"`
+	// ChargeHeld: what promises keep idle counts as used by their queues (B4): the plan tells
+	// how much that is, in [PlannedReservation.Held], and the host adds it to the history
+	// that it keeps (B12).
+	ChargeHeld bool `json:"chargeHeld,omitzero"`
 	// RatherWait: a workload whose promise is at most so many seconds away makes no room
 	// while it stands (B4); absent is 0.
 	RatherWait quota.Bound `json:"ratherWait,omitzero"`

@@ -53,6 +53,9 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 			Form:     int(a.Form),
 			Tasks:    cut.places(names, d.Placed[a.From:a.To]),
 		}
+		if a.Until > 0 {
+			out.Until = timeOf(a.Until)
+		}
 		if a.Why != nil {
 			out.Reason = tell.reason(a.Why)
 		}

@@ -86,6 +86,12 @@ func promising(s *allot.Snapshot, most int) allot.Change {
 	if len(c.Pools) == 0 {
 		c.Pools = []allot.Pool{{ID: "all", Policy: allot.Policy{Reserve: reserve}}}
 	}
+	for k := range s.Workloads() {
+		if k.MinDuration > 0 { // what is promised is not cut, and what could be cut now has started
+			k.MinDuration = 0
+			c.Workloads = append(c.Workloads, k)
+		}
+	}
 	return c
 }
 

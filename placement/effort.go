@@ -15,6 +15,9 @@ type Effort struct {
 	most, spent int64
 	limit       int64 // of spent, for the question at hand; 0 where there is none
 	cut         bool
+	// Of spent: gone is what has been found out anew since, or is remembered no more, passing
+	// what is spent again by who asks again.
+	gone, passing int64
 }
 
 // LeastPart is how many steps every question may cost, however many came before it.
@@ -27,8 +30,30 @@ func NewEffort(most int64) *Effort { return &Effort{most: most} }
 func (e *Effort) Renew(most int64) { *e = Effort{most: most} }
 
 // Resume goes on with what was spent, of so many steps: for who remembers what was found
-// out, as if it were found out again.
-func (e *Effort) Resume(most int64) { *e = Effort{most: most, spent: e.spent} }
+// out, as if it were found out again. What is counted twice by then is counted once. anew
+// says that no answer is remembered, so that whoever asked spends again what was passing.
+func (e *Effort) Resume(most int64, anew bool) {
+	next := Effort{most: most, spent: e.spent - e.gone, passing: e.passing}
+	if anew {
+		next.spent, next.passing = next.spent-e.passing, 0
+	}
+	*e = next
+}
+
+// Gone takes note that what was found out by so many of the steps is remembered no more,
+// or was found out anew by others: a [Effort.Resume] does not count them again.
+func (e *Effort) Gone(steps int64) {
+	if e != nil {
+		e.gone += steps
+	}
+}
+
+// Passing takes note that nothing is remembered of so many of the steps but the answer.
+func (e *Effort) Passing(steps int64) {
+	if e != nil {
+		e.passing += steps
+	}
+}
 
 // Spend counts steps.
 func (e *Effort) Spend(steps int) {

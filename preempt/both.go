@@ -38,7 +38,9 @@ func (a *ask) findBoth(r *Evaluator) (out Proposal, refusal Refusal, found bool)
 		r.protect(a.Leaf)
 	}
 	tries := 0
-	r.Effort.Spend(1 + len(r.byLeaf[a.Leaf])/lookedAt)
+	looked := 1 + len(r.byLeaf[a.Leaf])/lookedAt
+	r.Effort.Spend(looked)
+	r.Effort.Passing(int64(looked))
 	for _, id := range slices.Backward(slices.Clone(lowerThan(r, r.inLeaf(a.Leaf), a.Priority))) {
 		if tries == mostRuns || j.refusal.Steps >= r.Steps || r.Effort.Over(0) {
 			j.refusal.Cut = true

@@ -52,6 +52,7 @@ func consolidateInOrder(s *search, order []int32) {
 			continue
 		}
 		s.refusal.Steps++
+		before := s.room.Effort.Spent()
 		l := &s.planned[heap.pop()]
 		if s.overCap(l) {
 			continue
@@ -74,7 +75,7 @@ func consolidateInOrder(s *search, order []int32) {
 			failed = false
 		}
 		if failed && l.trial != nil {
-			l.trial.note(s)
+			l.trial.note(s, s.room.Effort.Spent()-before)
 		}
 	}
 }

@@ -53,6 +53,7 @@ const (
 	// Elsewhere: what moves beside victims stands in the place that is cleared (M10).
 	// Immovable: a part of it does not run yet, so that it cannot move.
 	// NeverPreempted: it is not preemptible. Itself: it is of the preemptor.
+	// NotBehind: its place is not one to which the preemptor has the first right (B9).
 	HoldsNothing
 	SameQueue
 	OtherQueue
@@ -60,6 +61,7 @@ const (
 	Immovable
 	NeverPreempted
 	Itself
+	NotBehind
 )
 
 // Candidate reports whether the fate is of a unit that the preemptor's way to
@@ -95,6 +97,7 @@ var fateNames = [...]string{
 	Protected: "protected", Straddling: "straddling", MarginHolds: "margin", OwnSideFull: "own-side-full",
 	PriorityHolds: "priority", HoldsNothing: "holds-nothing", SameQueue: "same-queue", OtherQueue: "other-queue",
 	Elsewhere: "elsewhere", Immovable: "immovable", NeverPreempted: "never-preempted", Itself: "itself",
+	NotBehind: "not-behind",
 }
 
 var classNames = [...]string{OverShare: "over-share", OverQuota: "over-quota", WithinQuota: "within-quota"}

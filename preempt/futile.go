@@ -33,6 +33,9 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 // mostOf bounds what may be taken of a leaf: all that it uses, or by R9 what is
 // above its line and, as units go whole, less than one more.
 func (r *Evaluator) mostOf(a *ask, leaf, res int32, largest func(leaf, res int32) int64) int64 {
+	if a.mode == Due { // from all
+		return r.use(leaf, res)
+	}
 	switch { // a reclaim takes from all other leaves, preemption from its own, or all
 	case !r.inner[leaf] && a.mode == ReclaimAndPreempt:
 		return a.mostOfBoth(r, leaf, res)

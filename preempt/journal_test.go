@@ -72,7 +72,8 @@ func TestUndoComesBack(t *testing.T) {
 			units := slices.Clone(l.alive)
 			for _, mode := range modes {
 				p, _, _ := l.room.Find(l.preemptor, mode)
-				if got, want := namesOf(l.scene, l.room, &p), l.afresh(mode); !slices.Equal(got, want) {
+				want, _ := l.afresh(mode)
+				if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
 					t.Fatalf("mode %v takes %v, a new evaluator of %v %v\n%s", mode, got, units, want, text)
 				}
 			}

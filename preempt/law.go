@@ -197,6 +197,9 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		return false
 	}
 	early := preemptedEarly
+	if a.mode == Due {
+		early = 0 // it knew (B9)
+	}
 	if a.reclaims() {
 		early = reclaimedEarly
 	}
@@ -264,6 +267,12 @@ func spares(r *Evaluator, a *ask, id UnitID) bool {
 	u := r.units[id]
 	side, _ := r.sides(a, u.Leaf)
 	return !r.staysOver(a, side, u)
+}
+
+// isBehind says whether a unit has its place behind the preemptor, where that is what the
+// mode asks (B9). What builds on one that has goes with it.
+func (a *ask) isBehind(r *Evaluator, id UnitID) bool {
+	return a.mode != Due || r.Behind != nil && r.Behind(r.units[id], a.Work)
 }
 
 func holdsShort(r *Evaluator, a *ask, id UnitID) bool {

@@ -24,15 +24,16 @@ type life struct {
 	alive []preempt.UnitID
 }
 
-// afresh asks a new Evaluator of the units that are alive.
-func (l *life) afresh(mode preempt.Mode) []string {
+// afresh asks a new Evaluator of the units that are alive, and says what that costs.
+func (l *life) afresh(mode preempt.Mode) (victims []string, steps int64) {
 	c := l.config
+	c.Effort = placement.NewEffort(0)
 	room := preempt.NewEvaluator(c)
 	for _, id := range l.alive {
 		room.Add(*l.room.Unit(id))
 	}
 	p, _, _ := room.Find(l.preemptor, mode)
-	return namesOf(l.scene, room, &p)
+	return namesOf(l.scene, room, &p), c.Effort.Spent()
 }
 
 // infeasible says whether the bound for who has entered no units yet refuses.
@@ -153,21 +154,28 @@ func lifeOf(text string) *life {
 }
 
 // An Evaluator that has been asked before, and to which things have happened, answers as
-// a new one; and what the first bound refuses finds nobody (M8).
+// a new one; what the first bound refuses finds nobody (M8); and with what it remembers it
+// counts no fewer steps than that takes anew, so that who is cut by them is cut in time.
 func TestMemoryNeverShows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
 		mode := modes[draw(len(modes))]
 		l, text := newLife(draw, mode)
+		effort := placement.NewEffort(0)
+		l.room.Effort = effort
 		for range 12 {
 			for l.starts(l.request, l.preemptor.Add.Tasks()) { // a question is asked where it does not start
 				l.startWhoWaits(t)
 			}
 			bound := l.infeasible(mode)
-			want := l.afresh(mode)
+			want, steps := l.afresh(mode)
+			effort.Resume(0, true)
 			p, _, ok := l.room.Find(l.preemptor, mode)
 			if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
 				t.Fatalf("mode %v takes %v, a new room %v\n%s", mode, got, want, text)
+			}
+			if spent := effort.Spent(); spent < steps {
+				t.Fatalf("mode %v counts %d steps, a new room %d\n%s", mode, spent, steps, text)
 			}
 			switch {
 			case bound && ok:
@@ -228,5 +236,33 @@ func (l *life) alikeTake(t *testing.T, wants ...[]string) {
 			l.evict(t, c.Victim)
 		}
 		l.startWhoWaits(t)
+	}
+}
+
+// Of what is found out anew again and again the steps are counted once.
+func TestMemoryCountsOnce(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 3", 14) + " | queue a quota=9 | queue b quota=9"
+	for n := range 14 {
+		text += fmt.Sprintf(" | run b/j%d gpu=2 on=%d", n, n)
+	}
+	l := lifeOf(text + " | wait a/w gpu=2 like=4")
+	effort := placement.NewEffort(0)
+	l.room.Effort = effort
+	ask := func() int64 {
+		effort.Resume(0, true)
+		if _, _, found := l.room.Find(l.preemptor, move); found {
+			t.Fatal("somebody moves")
+		}
+		return effort.Spent()
+	}
+	first := ask()
+	for range 100 {
+		last := l.alive[len(l.alive)-1]
+		u := *l.room.Unit(last)
+		l.room.Forget(last)
+		l.alive[len(l.alive)-1] = l.room.Add(u)
+		if now := ask(); first == 0 || now > 2*first {
+			t.Fatalf("%d steps, and %d the first time", now, first)
+		}
 	}
 }

@@ -29,6 +29,7 @@ type plans struct {
 	shapes    []placement.Shape
 	placeable []bool
 	noted     map[placement.Shape]bool // those among shapes
+	cost      int64                    // of judging all lists when placeable was last asked
 }
 
 // nodePlans are the lists of one node.
@@ -38,6 +39,7 @@ type nodePlans struct {
 	lists []list
 	never []bool // by list: it moves more than may move, whatever else happens
 	stuck []bool // by list: it cannot serve as long as the same shapes find no place
+	cost  int64  // of planning them
 }
 
 // A trial is what is remembered of a list that was tried and does not serve. It would
@@ -48,11 +50,13 @@ type trial struct {
 	touched int   // what of Evaluator.touched it knows
 	nodes   []int32
 	shapes  []placement.Shape
+	cost    int64
 }
 
-// note remembers that the list was tried just now.
-func (t *trial) note(s *search) {
+// note remembers that the list was tried just now, by so many steps.
+func (t *trial) note(s *search, steps int64) {
 	tried := &s.room.scratch
+	remember(s.room, &t.cost, steps)
 	t.like, t.touched = s.ask.Equivalence, len(s.room.touched)
 	t.nodes, t.shapes = append(t.nodes[:0], tried.nodesTried...), append(t.shapes[:0], tried.shapesTried...)
 }
@@ -73,6 +77,14 @@ func (t *trial) stillFails(s *search) bool {
 		return false
 	}
 	return true
+}
+
+// remember takes note of what it cost to find out what is remembered from now on, in place
+// of what was found out before.
+func remember(r *Evaluator, cost *int64, steps int64) {
+	r.Effort.Gone(*cost)
+	*cost = steps
+	r.remembered += steps
 }
 
 // ForgetAnswers has an evaluator find out anew what it has found out for earlier questions.
@@ -142,6 +154,8 @@ func (p *plans) consolidate(s *search) bool {
 	if p == nil || s.ask.Equivalence < 0 || p.fit.total > 0 {
 		return false
 	}
+	effort, spent, remembered := s.room.Effort, s.room.Effort.Spent(), s.room.remembered
+	defer func() { effort.Passing(effort.Spent() - spent - (s.room.remembered - remembered)) }()
 	s.fit = p.fit
 	fresh, ended := p.planStale(s)
 	if ended {
@@ -154,7 +168,9 @@ func (p *plans) consolidate(s *search) bool {
 		return false
 	}
 	if p.placeableAgain(s) {
-		s.room.Effort.Spend((len(p.byNode) + p.lists) / lookedAt)
+		looked := (len(p.byNode) + p.lists) / lookedAt
+		s.room.Effort.Spend(looked)
+		remember(s.room, &p.cost, int64(looked))
 		for n := range p.byNode {
 			if slices.Contains(p.byNode[n].never, false) {
 				fresh = append(fresh, int32(n))
@@ -193,8 +209,9 @@ func (p *plans) planStale(s *search) (planned []int32, ended bool) {
 	unknown := p.stale
 	p.stale = nil
 	for i, n := range unknown {
-		at := &p.byNode[n]
+		at, before := &p.byNode[n], r.Effort.Spent()
 		p.count(at, -1)
+		at.forgetTrials(r)
 		at.lists, at.units = at.lists[:0:0], 0
 		if ids := mayMoveOn(s, n); len(ids) > 0 {
 			at.units = len(ids)
@@ -213,11 +230,21 @@ func (p *plans) planStale(s *search) (planned []int32, ended bool) {
 			at.never[i] = movesTooMuch(s, &at.lists[i])
 		}
 		p.count(at, 1)
+		remember(r, &at.cost, r.Effort.Spent()-before)
 		if at.known = s.standAlone(n); !at.known {
 			p.stale = append(p.stale, n)
 		}
 	}
 	return unknown, false
+}
+
+// forgetTrials forgets what was tried of the lists of a node.
+func (at *nodePlans) forgetTrials(r *Evaluator) {
+	for i := range at.lists {
+		if t := at.lists[i].trial; t != nil {
+			remember(r, &t.cost, 0)
+		}
+	}
 }
 
 // giveTrials has lists remember in vain trials, where what comes of a trial depends on

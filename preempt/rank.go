@@ -258,6 +258,8 @@ func (s *search) fate(id UnitID) Fate {
 		return SameQueue
 	case a.reclaims() && !holdsShort(r, a, id):
 		return HoldsNothing
+	case !a.isBehind(r, id):
+		return NotBehind
 	}
 	var why Refusal
 	if !r.fixed(a, id, &why) {
@@ -322,7 +324,7 @@ func (s *search) placeFate(id UnitID) Fate {
 		var here []UnitID
 		var ignored Refusal
 		for _, other := range r.onNode(t.Place.Node) {
-			if r.fixed(a, other, &ignored) {
+			if a.isBehind(r, other) && r.fixed(a, other, &ignored) {
 				here = append(here, other)
 			}
 		}

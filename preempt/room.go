@@ -59,6 +59,10 @@ type Config struct {
 	// Index, and returns the GPUs that move, in milli; or it changes nothing (C1).
 	// Tasks whose old place is free stay there, unless anew.
 	Moves func(u *Unit, anew bool) (int64, bool)
+	// Behind says whether a unit has its place behind a workload that waits, which has the
+	// first right to it: it goes for that one, and by that right for nobody else (B9). Nil
+	// is that none has.
+	Behind func(u *Unit, work int32) bool
 }
 
 // An Evaluator knows what runs in a pool, and finds out who may be evicted or moved
@@ -80,9 +84,11 @@ type Evaluator struct {
 	// were asked for.
 	takersFor *search
 	news      []news
-	shared    int    // how often a workload got a unit beside another
-	walked    []bool // by queue: protection is known
-	whole     []bool // by queue: every unit of the leaf is marked as quota-protected
+	shared    int // how often a workload got a unit beside another
+	// remembered are the steps by which all was found out that is remembered, see remember.
+	remembered int64
+	walked     []bool // by queue: protection is known
+	whole      []bool // by queue: every unit of the leaf is marked as quota-protected
 	// By owner: budgets are how many more running tasks may be disturbed, undisturbed what
 	// that was before any was, and starting what starts and waits for nobody (M7).
 	budgets, undisturbed, starting []int64
@@ -225,6 +231,9 @@ const (
 	// ReclaimAndPreempt: lower priority of its own leaf gives way, and with that gone a
 	// reclaim takes from others what is beyond their lines (R11).
 	ReclaimAndPreempt
+	// Due: whoever has its place behind the preemptor makes way, of whatever queue and
+	// priority (B9), see [Config.Behind].
+	Due
 )
 
 // A Preemptor is a unit that waits.

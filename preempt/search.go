@@ -166,7 +166,7 @@ func (s *search) candidates() []UnitID {
 			r.protect(int32(leaf))
 		}
 		for _, id := range units {
-			if !r.fixed(a, id, &s.refusal) {
+			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
 				continue
 			}
 			switch r.first(a, id) {
@@ -545,6 +545,11 @@ func (s *search) alike(candidates []UnitID) bool {
 
 func (s *search) kinds() []orderKind {
 	switch s.ask.mode {
+	case Due:
+		if len(s.room.budgets) == 0 {
+			return []orderKind{inOrder}
+		}
+		return []orderKind{inOrder, largest, smallest}
 	case Consolidate:
 		return []orderKind{inOrder, largest, smallest}
 	case Preempt:

@@ -98,7 +98,7 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 			}
 			continue
 		}
-		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()})
+		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Until: a.Until})
 	}
 	if phase == allot.Running {
 		w.WaitingSince = time.Time{}
@@ -218,7 +218,7 @@ func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
 		p := &a.Tasks[i]
 		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()}
 		if i < len(since) {
-			t.Since, t.Started = since[i].Since, since[i].Started
+			t.Since, t.Started, t.Until = since[i].Since, since[i].Started, since[i].Until
 			if phase == allot.Claimed && t.Started.IsZero() {
 				t.Started = t.Since // it goes on there
 			}

@@ -76,6 +76,9 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 		return
 	}
 	before := slices.Clone(p.standing)
+	for _, j := range before {
+		e.usage.promise(j, nil)
+	}
 	p.standing = p.standing[:0]
 	named := make(map[*job]bool, len(plan.Reservations))
 	for i := range plan.Reservations {
@@ -89,6 +92,7 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 		}
 		named[j] = true
 		p.standing = append(p.standing, j)
+		e.usage.promise(j, r.Held)
 		p.write(e, j, r)
 	}
 	for _, j := range before {

@@ -16,6 +16,7 @@ type replanner struct {
 	solve  func([]*job) (*allot.Plan, error)
 	starts []placing
 	runs   [][]*job
+	lone   allot.Action // the last that was noted, where nobody keeps it
 	// free: starting and stopping costs nothing, so that who is planned anew may move.
 	free bool
 	rest rest
@@ -210,15 +211,21 @@ func (p *placing) task(k int, since time.Time) allot.Task {
 	return allot.Task{PodSet: t.PodSet, Index: t.Index - p.first, Node: t.Node, Devices: t.Devices, Since: since}
 }
 
-// action is that for the job alone.
-func (p *placing) action() *allot.Action {
+// alone is the action for the job alone. Who observes the run may keep it; where nobody
+// does, it is good until the next.
+func (e *replanner) alone(p *placing) *allot.Action {
 	if len(p.tasks) == len(p.Tasks) {
 		return p.Action
 	}
-	one := *p.Action
-	one.Workload, one.Tasks = p.job.Workload.ID, slices.Clone(p.tasks)
+	one := &e.lone
+	if e.options.Observe != nil {
+		one = new(allot.Action)
+	}
+	tasks := append(one.Tasks[:0], p.tasks...)
+	*one = *p.Action
+	one.Workload, one.Tasks = p.job.Workload.ID, tasks
 	one.Tasks[0].Index = 0
-	return &one
+	return one
 }
 
 // rearrange gives every job the places that it starts with, and no others, but for who
@@ -256,7 +263,7 @@ func (e *replanner) rearrange() {
 		if len(s.job.planned) == 0 {
 			continue // it is there already
 		}
-		e.note(Event{Kind: ActionEvent, Job: s.job.Workload.ID, Action: s.action()})
+		e.note(Event{Kind: ActionEvent, Job: s.job.Workload.ID, Action: e.alone(s)})
 		w := e.workload(s.job)
 		if !slices.EqualFunc(w.Tasks, s.job.planned, samePlace) { // the first of its actions
 			w.Tasks = append(w.Tasks[:0], s.job.planned...)

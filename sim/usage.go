@@ -168,6 +168,25 @@ func (f *usageFeed) hold(e *engine, j *job, w *allot.Workload) {
 	}
 }
 
+// promise takes in what is kept idle for a job now, by resource, where its queue is charged that
+// (B4).
+func (f *usageFeed) promise(j *job, idle map[string]int64) {
+	own := f.byQueue[j.Workload.Queue]
+	if len(own) == 0 || idle == nil && j.idles == nil {
+		return
+	}
+	if j.idles == nil {
+		j.idles = make([]int64, len(own))
+	}
+	for k, first := range own {
+		amount := idle[f.meters[first].resource]
+		for at := first; at >= 0; at = f.meters[at].above {
+			f.meters[at].held += amount - j.idles[k]
+		}
+		j.idles[k] = amount
+	}
+}
+
 // takes is what a workload's tasks hold of a resource other than GPUs.
 func (f *usageFeed) takes(e *engine, w *allot.Workload, resource string) (amount int64) {
 	for i := range w.PodSets {

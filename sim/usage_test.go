@@ -7,6 +7,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -159,6 +160,47 @@ func TestUsageOfQueuesThatSayNothing(t *testing.T) {
 		q := &e.library.state.Queues[i]
 		if got := q.Resources[0].Usage; got != want {
 			t.Errorf("%s has used %+v, and was told %+v", q.ID, want, got)
+		}
+	}
+}
+
+// TestHeldIsCharged: a has one of two GPUs for two hours, and b the other for one; g of queue c asks both
+// and is promised the end of a. From one hour on the other is kept idle for it, and c's history has
+// that, until it starts (B4, B12).
+func TestHeldIsCharged(t *testing.T) {
+	for _, charged := range []bool{false, true} {
+		in := &Input{Cluster: allot.State{
+			Nodes: []allot.Node{{ID: "n", Devices: make([]allot.Device, 2)}},
+			Pools: []allot.Pool{{ID: "p", Policy: allot.Policy{
+				UsageStrengthMilli: 1000, UsagePeriod: quota.Of(3600), Reserve: allot.ReservePolicy{Backfill: queue.EASY, ChargeHeld: charged},
+			}}},
+		}}
+		for i, q := range []string{"a", "b", "c"} {
+			in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: q, Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(2000), Weight: quota.Of(1)}}})
+			long, count := time.Duration(2-i%2)*time.Hour, 1+i/2
+			in.Jobs = append(in.Jobs, Job{Submit: time.Duration(i) * time.Minute, Duration: long, Workload: allot.Workload{
+				ID: q, Queue: q, Duration: quota.Of(int64(long / time.Second)), Preemption: allot.NonPreemptible,
+				PodSets: []allot.PodSet{{Count: count, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}},
+			}})
+		}
+		for i, until := range []time.Duration{90 * time.Minute, 150 * time.Minute} {
+			e, err := newEngine(in, Options{Until: until, NoVerify: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.run(); err != nil {
+				t.Fatal(err)
+			}
+			want := int64(2000 * i)
+			if charged && i == 0 {
+				want = 1000
+			}
+			if m := e.usage.meters[2]; m.held != want {
+				t.Errorf("charged %v: at %v c holds %d", charged, until, m.held)
+			}
+			if used := e.usage.meters[2].history.Usage().Used; i == 0 && used > 0 != charged {
+				t.Errorf("charged %v: c has used %d", charged, used)
+			}
 		}
 	}
 }

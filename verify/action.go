@@ -139,6 +139,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 		v.failAt(at, ruleLeaving, "%q ends for good", a.Workload)
 		return
 	}
+	reserving{v}.cut(at, a, w)
 	before, leaves := w.snapshot(a.Form), v.leaves(w)
 	queue := w.forms[a.Form].queue
 	rooms := queue.lendingRooms()

@@ -67,6 +67,8 @@ func (j chainJudge) judge() {
 // chainRule is the rule that is broken where a right is none.
 func chainRule(c allot.Code) string {
 	switch c {
+	case allot.Behind:
+		return ruleReserved
 	case allot.Preempted:
 		return rulePreempt
 	case allot.Consolidated:

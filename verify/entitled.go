@@ -179,6 +179,8 @@ func (v *verifier) entitled(x *verifiedVictim, gains []verifiedGain) {
 			v.consolidated(x, one)
 		case allot.Preempted:
 			v.preempted(x, one)
+		case allot.Behind:
+			reserving{v}.stoodBehind(x, one[0].form)
 		default:
 			v.reclaimed(x, one)
 		}
@@ -228,6 +230,8 @@ func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *ver
 	case allot.Preempted:
 		return policy.Preempt != preempt.NoPreemption && (policy.Preempt == preempt.WithinPool || queue == otherQueue) &&
 			priorityOf(w.source, policy) > priorityOf(other.source, policy)
+	case allot.Behind:
+		return reserving{v}.borrows(w, queue, other, otherQueue, nil)
 	default:
 		return policy.Reclaim != preempt.NoReclaim && queue != otherQueue
 	}

@@ -194,6 +194,7 @@ type turnKey struct {
 	nonPreemptible bool
 	duration       quota.Bound // where anything is promised (B5)
 	limit          quota.Bound
+	least          int64
 	closed         string // what is reserved for others (B9)
 }
 
@@ -255,6 +256,7 @@ func (w *verifiedWorkload) turnKey() turnKey {
 	key := turnKey{queue: f.queue, priority: int64(priorityOf(w.source, f.queue.pool.policy)), nonPreemptible: f.nonPreemptible}
 	if f.queue.pool.policy.Reserve.Backfill != queue.NoBackfill {
 		key.duration, key.limit = w.source.Duration, w.source.TimeLimit
+		key.least = w.source.MinDuration
 	}
 	if f.closed != nil {
 		key.closed = fmt.Sprint(f.closed)

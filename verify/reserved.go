@@ -87,33 +87,53 @@ func (v reserving) latestEnd(w *allot.Workload, q *verifiedQueue) time.Time {
 	return v.now().Add(time.Duration(limit.Amount()) * time.Second)
 }
 
-// readReserved notes what is closed now to each form of a workload, by node: all of it, or
-// some devices.
+// readReserved notes what is closed now to each form of a workload.
 func (v reserving) readReserved(w *verifiedWorkload) {
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
-		for k := range v.state.Reservations {
-			r := &v.state.Reservations[k]
-			if v.passed(r) || isMember(r, w.source, f.queue) {
+		f.closed = v.closedUntil(w, f, v.latestEnd(w.source, f.queue))
+	}
+}
+
+// closedUntil is what is closed now to a form that has ended for sure by a time, by node: all of
+// it, or some devices. The zero time is not known.
+func (v reserving) closedUntil(w *verifiedWorkload, f *verifiedForm, end time.Time) (closed map[string]closedTo) {
+	for k := range v.state.Reservations {
+		r := &v.state.Reservations[k]
+		if v.passed(r) || isMember(r, w.source, f.queue) || r.Lend && !f.nonPreemptible {
+			continue
+		}
+		if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
+			if !end.IsZero() && !end.After(from) || r.Evict && !f.nonPreemptible {
 				continue
 			}
-			if from := r.From.Truncate(time.Microsecond); from.After(v.now()) {
-				if end := v.latestEnd(w.source, f.queue); !end.IsZero() && !end.After(from) || r.Evict && !f.nonPreemptible {
-					continue
-				}
+		}
+		for _, n := range r.Nodes {
+			if closed == nil {
+				closed = make(map[string]closedTo)
 			}
-			for _, n := range r.Nodes {
-				if f.closed == nil {
-					f.closed = make(map[string]closedTo)
-				}
-				c := f.closed[n.Node]
-				c.whole = c.whole || len(n.Devices) == 0
-				c.devices = append(slices.Clip(c.devices), n.Devices...)
-				f.closed[n.Node] = c
-			}
+			c := closed[n.Node]
+			c.whole = c.whole || len(n.Devices) == 0
+			c.devices = append(slices.Clip(c.devices), n.Devices...)
+			closed[n.Node] = c
 		}
 	}
+	return closed
+}
+
+// cut checks what is cut to fit a hole (B1), which may use what is reserved after that. What moves
+// in a circle and starts again ends when it did.
+func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
+	if a.Until.IsZero() {
+		return
+	}
+	least := time.Duration(w.source.MinDuration) * time.Second
+	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Until.Equal(a.Until) }); !was && (least <= 0 || a.Until.Before(v.now().Add(least))) {
+		v.failAt(at, ruleCut, "%q is content with no less than %v from now on", a.Workload, least)
+	}
+	f := &w.forms[a.Form]
+	f.closed = v.closedUntil(w, f, a.Until)
 }
 
 // A closedTo is what of a node is closed to a form.
@@ -186,7 +206,7 @@ func (v reserving) vacated(at spot, a *allot.Action, w *verifiedWorkload) {
 				return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 			})
 		}; {
-		case !v.lasts(r) || !r.Evict || isMember(r, w.source, f.queue) || f.nonPreemptible && !r.Drain:
+		case !v.lasts(r) || !r.Evict || isMember(r, w.source, f.queue) || f.nonPreemptible && !r.Drain || r.Lend && !f.nonPreemptible:
 			v.failAt(at, ruleReserved, "%q evicts nobody of %q now", r.ID, a.Workload)
 		case len(places) == 0 || !slices.ContainsFunc(w.source.Tasks, stands):
 			v.failAt(at, ruleReserved, "%q has nothing on what %q reserves", a.Workload, r.ID)
@@ -209,4 +229,33 @@ func (n *verifiedNode) onlyReserved(f *verifiedForm, r *allot.Request) bool {
 		}
 	}
 	return some
+}
+
+// stoodBehind checks that something goes for one who had the first right to its place: what
+// it stood on was lent to it (B9).
+func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
+	b := v.workloads[x.action.Reason.Workload]
+	stands := func(of *allot.ReservedNode) bool {
+		return slices.ContainsFunc(x.source.source.Tasks, func(t allot.Task) bool {
+			return t.Phase != allot.Terminating && of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+		})
+	}
+	if !v.borrows(b, f.queue, x.source, x.queue, stands) {
+		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)
+	}
+}
+
+// borrows says whether one workload has lent something that it may use itself to another in
+// these queues; only of what stands says, nil is anything.
+func (v reserving) borrows(w *verifiedWorkload, queue *verifiedQueue, other *verifiedWorkload, otherQueue *verifiedQueue, stands func(*allot.ReservedNode) bool) bool {
+	for i := range v.state.Reservations {
+		r := &v.state.Reservations[i]
+		if !r.Lend || !v.lasts(r) || !isMember(r, w.source, queue) || isMember(r, other.source, otherQueue) {
+			continue
+		}
+		if stands == nil || slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool { return stands(&of) }) {
+			return true
+		}
+	}
+	return false
 }

@@ -30,6 +30,8 @@ const (
 	ruleTurns = "M9"
 	// rulePlace: a task's node satisfies its request.
 	rulePlace = "P1"
+	// ruleCut: only what gives a least duration is cut to fit a hole, and not below it.
+	ruleCut = "B1"
 	// ruleReserved: what people have reserved only its members use, and only it evicts.
 	ruleReserved = "B9"
 	// ruleDevices: the devices named are what is asked, and not overbooked.

@@ -237,6 +237,12 @@ func mutantsOfPlaces() []mutant {
 		{"B9", second, "reserved for others", func(s *allot.State, _ *allot.Plan) {
 			s.Reservations = []allot.Reservation{{ID: "r", Queue: "b", Nodes: []allot.ReservedNode{{Node: "n1", Devices: []int{1}}}}}
 		}},
+		{"B1", "actions[3]", "cut without a least duration", func(s *allot.State, p *allot.Plan) {
+			p.Actions[startGang].Until = s.Now.Add(time.Hour)
+		}},
+		{"B1", "actions[3]", "cut below its least", func(s *allot.State, p *allot.Plan) {
+			workload(s, "gang").MinDuration, p.Actions[startGang].Until = 3601, s.Now.Add(time.Hour)
+		}},
 		{"B9", second, "there when it begins", func(s *allot.State, _ *allot.Plan) {
 			workload(s, "gang").TimeLimit = quota.Of(3601)
 			s.Reservations = []allot.Reservation{{ID: "r", From: s.Now.Add(time.Hour), Nodes: []allot.ReservedNode{{Node: "n1"}}}}

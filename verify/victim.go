@@ -14,7 +14,7 @@ import (
 // entitles says whether the code is that of a right of one workload to what
 // another holds.
 func entitles(c allot.Code) bool {
-	return c == allot.ReclaimedByQuota || c == allot.ReclaimedByShare || c == allot.Preempted
+	return c == allot.ReclaimedByQuota || c == allot.ReclaimedByShare || c == allot.Preempted || c == allot.Behind
 }
 
 // takes says whether an action of the kind may take something for a reason of
@@ -52,7 +52,9 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	if f.nonPreemptible {
 		v.failAt(at, ruleVictim, "%q is non-preemptible", a.Workload)
 	}
-	v.runtimeOver(at, a, w)
+	if a.Reason.Code != allot.Behind { // it knew (B9)
+		v.runtimeOver(at, a, w)
+	}
 	if p := f.queue.pool; a.Kind != allot.Unclaim {
 		p.disturbed[a.Workload] = true
 		if limit := p.policy.MaxEvictions; limit > 0 && len(p.disturbed) > limit {

@@ -68,13 +68,15 @@ func codeOf(mode preempt.Mode) Code {
 		return ReclaimedByShare
 	case preempt.Preempt:
 		return Preempted
+	case preempt.Due:
+		return Behind
 	}
 	return Consolidated
 }
 
 // begun starts the unit for which there is room now.
 func (s *Solver) begun(k *Work, it queue.Item, at int16, b *preempt.Preemptor) (bool, error) {
-	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
+	f, d := s.world.FormOf(k, at), s.preempting().ownGround(b.Work, at)
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false, nil
 	}

@@ -75,6 +75,8 @@ type Action struct {
 	commit, replaces int32
 	// cut: it moves in a circle, which begins by its leaving first (M11).
 	cut bool
+	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
+	Until int64
 	// final: who is evicted does not wait again (S6).
 	Final bool
 	// why is told when all is decided; nil where there is nothing to tell.
@@ -196,7 +198,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
 		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), ownRefusals: make(map[int32][]Verdict),
+		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), ownRefusals: make(map[int32][]Verdict),
 		placer: p.counted(),
 	}
 }
@@ -354,6 +356,7 @@ type Solver struct {
 	// hold something; told collects them.
 	bounding
 	refusals    map[roomQuestion]*refusal
+	stayed      map[roomQuestion]memo // when nobody made way who stands behind it
 	ownRefusals map[int32][]Verdict
 	told        []Verdict
 	shortfalls  []quota.Shortfall
@@ -362,6 +365,10 @@ type Solver struct {
 	// search for places was cut since room was asked for.
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	claims, leftover, trial, briefly bool
+	// due is the form, plus one, for which those are to make way who stand behind it; 0 is none.
+	due int16
+	// cut is when the start at hand is ended, which is cut to fit a hole (B1); 0 is of none.
+	cut int64
 	// replacements are the sets of starts that were tried to make way, unreplaced is
 	// by definition when none did (M9, O5).
 	replacements int

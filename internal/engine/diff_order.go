@@ -191,9 +191,13 @@ func heldInPlace(w *World, work int32, definition *Definition) []int32 {
 func (w closing) startBehindItself(d *Decision, a *Action) []Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
 	held, step := heldInPlace(w.World, a.Work, definition), make(map[TaskPlace]int32)
+	ends := make(map[TaskPlace]int64) // of what was cut to fit a hole
 	for at := range w.Room.Seats[a.Work] {
 		s := &w.Room.Seats[a.Work][at]
 		step[s.TaskPlace] = s.step
+		if s.origin >= 0 {
+			ends[s.TaskPlace] = w.Holdings[s.origin].Until
+		}
 	}
 	tasks := slices.Clone(d.Placed[a.From:a.To])
 	slices.SortStableFunc(tasks, func(a, b TaskPlace) int { return int(step[a] - step[b]) })
@@ -203,6 +207,7 @@ func (w closing) startBehindItself(d *Decision, a *Action) []Action {
 		if definition.Gang.AtMinimum(held) { // also between two rungs, or below the lowest
 			one.Kind, one.code = Resize, Grown
 		}
+		one.Until = ends[tasks[at]]
 		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
 			held[tasks[at].Set]++
 			d.Placed = append(d.Placed, tasks[at])

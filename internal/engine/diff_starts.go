@@ -154,7 +154,8 @@ func (w closing) writeFresh(d *Decision, from []int32, seats []seatOf, counts ma
 		}
 		if len(fresh) > 0 {
 			w.writeSeats(d, commit, w.kindOf(counts, commit, fresh), fresh)
-			d.Actions[len(d.Actions)-1].commit = int32(c) + 1
+			a := &d.Actions[len(d.Actions)-1]
+			a.commit, a.Until = int32(c)+1, w.seatAt(fresh[0]).until
 		}
 	}
 }

@@ -62,9 +62,9 @@ var ErrCut = errors.New("allot: the searches of an incremental decision cost too
 
 // resumeEffort counts what is remembered as if it were found out in the decision that
 // follows. The bound is half of the least that a solve from scratch has, so that a decision
-// that stays within it is what that decides. What has been found out anew since counts again
-// each time, so that it is forgotten where little is left: seldom, as to find all out is
-// what a solve from scratch costs.
+// that stays within it is what that decides. What has been found out anew since counts once
+// where that is known (preempt's plans), and else again each time, so that all is forgotten
+// where little is left: seldom, as to find all out is what a solve from scratch costs.
 func (t *Incremental) resumeEffort() {
 	for _, q := range t.pools {
 		p := q.pool
@@ -74,9 +74,10 @@ func (t *Incremental) resumeEffort() {
 			p.changes++
 			p.freed++
 			preempt.ForgetAnswers(p.Room)
-			continue
+		} else {
+			p.effort().Resume(most, p.changes != q.resumed) // what was refused stands until then
 		}
-		p.effort().Resume(most)
+		q.resumed = p.changes
 	}
 }
 

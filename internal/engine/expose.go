@@ -175,7 +175,7 @@ func (s exposing) withPlaces(seats []Seat, unit gang.Unit, places []placement.Pl
 			next++
 			seats = append(seats, Seat{
 				TaskPlace: TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
-				origin:    -1, pipelined: place.Pipelined, commit: int32(len(s.world.Room.commits)), Admitted: s.world.Now,
+				origin:    -1, pipelined: place.Pipelined, commit: int32(len(s.world.Room.commits)), Admitted: s.world.Now, until: s.cut,
 			})
 		}
 	}

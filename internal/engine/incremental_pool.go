@@ -39,6 +39,8 @@ type incrementalPool struct {
 	// freed are the nodes on which something became free, the last of them when
 	// pool.freed became what it is.
 	freed []int32
+	// resumed are the pool's changes when what searches cost was last resumed.
+	resumed int64
 }
 
 // A waitingKey is what workloads have in common of which all are refused when

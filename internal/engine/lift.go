@@ -146,10 +146,11 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 		return false, nil
 	}
 	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one Seat) bool { return one.pipelined }), k.isLeaving(w)
-	charge, found, err := s.placeUnit(s.reachesAgain(l.work, d), f, d, unit, beside, asks)
+	r := s.reachesAgain(l.work, d).within(l.own)
+	charge, found, err := s.placeUnit(r, f, d, unit, beside, asks)
 	if !found && err == nil && !s.claims && w.Room.paidFor[l.commit] && p.Index.Releasing() { // it waits for somebody anyway
 		s.claims = true
-		charge, found, err = s.placeUnit(s.reachesAgain(l.work, d), f, d, unit, beside, asks)
+		charge, found, err = s.placeUnit(r, f, d, unit, beside, asks)
 	}
 	s.claims, s.waitsForItself = false, false
 	if !found || err != nil {

@@ -137,10 +137,13 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
 	if !b.Entitled {
+		if s.due != 0 && s.phase == withinLines && !s.enqueuing().strict(f.Queue) {
+			return nil, nil // when nobody else moves (M9)
+		}
 		if len(s.shortfalls) == 0 { // otherwise it is not the lines that stop it
 			s.diagnosis().tellLine(at, f, asks)
 		}
-		if s.wouldStart(b) {
+		if s.undone(func() bool { return s.startFor(f, w.Definition(k, at), b) }) {
 			return nil, nil // later, in what is free (Q4)
 		}
 	}
@@ -198,6 +201,12 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 		for _, mode := range modes {
 			proposal, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
+			if mode == preempt.Due {
+				if found && !(exposing{s.Solver}).wouldExpose(b, proposal.Justifications) {
+					return &proposal, nil
+				}
+				continue
+			}
 			if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
 				refusal.Cut = true
 				s.decision.Work.Cut++
@@ -236,6 +245,9 @@ func (p *Policy) relocations() int {
 func (s preempting) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
 	policy, f := &s.pool.Policy, s.world.FormOf(&s.world.Works[it.ID], at)
 	var modes []preempt.Mode
+	if s.due != 0 {
+		return append(modes, preempt.Due)
+	}
 	_, admitted := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible)
 	if !policy.NoConsolidation && admitted && (b.Entitled || policy.ConsolidateBeyondShare) {
 		modes = append(modes, preempt.Consolidate)
@@ -270,7 +282,7 @@ func (s preempting) beyondHelp(f *Form, asks quota.Amounts) bool {
 
 // beneficiary describes the unit to the room.
 func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
-	p, f, d := s.pool, s.world.FormOf(k, at), s.world.Definition(k, at)
+	p, f, d := s.pool, s.world.FormOf(k, at), s.ownGround(it.ID, at)
 	b := &preempt.Preemptor{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: int32(min(it.Stage, 1)),
@@ -280,7 +292,7 @@ func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, a
 		Exact: !p.Classed() && len(s.promises.list) == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
 	}
 	b.Classes = p.guaranteedTo(f.Queue, d, gang.Unit{Add: add})
-	if (k.Live < 0 || !s.world.holds(k)) && len(s.promises.list) == 0 {
+	if (k.Live < 0 || !s.world.holds(k)) && len(s.promises.list) == 0 && s.due == 0 {
 		b.Equivalence = f.Definition
 	}
 	b.Add.Add = add
@@ -345,9 +357,12 @@ func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool 
 }
 
 // wouldStart says whether the unit starts as things stand.
-func (s preempting) wouldStart(b *preempt.Preemptor) bool {
+func (s preempting) wouldStart(b *preempt.Preemptor) bool { return s.undone(b.Start) }
+
+// undone says whether something starts, and takes it back.
+func (s preempting) undone(start func() bool) bool {
 	nodes, use := s.pool.Index.Mark(), s.pool.Tree.Mark()
-	ok := b.Start()
+	ok := start()
 	s.pool.Index.Undo(nodes)
 	s.pool.Tree.Undo(use)
 	return ok

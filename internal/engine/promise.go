@@ -135,7 +135,7 @@ func (s promising) unitsOf(d *Definition) []gang.Unit {
 // window has all that is held be held for the time of the promise, as what is open then lets
 // it be asked for.
 func (s promising) window(p *promise) {
-	d, at := s.open(p.work, p.form, p.at), 0
+	d, at := s.openAt(p.work, p.form, p.at), 0
 	for set, n := range p.unit.Add {
 		for range n {
 			p.stays[at].Shape, p.stays[at].From, p.stays[at].Until = d.Sets[set].Placed, p.at, later(p.at, p.duration)
@@ -319,7 +319,7 @@ func (s promising) seek(p *promise, window placement.Window) bool {
 
 // placeHeld finds places for a promise that begins at a time in the index as it is.
 func (s promising) placeHeld(p *promise, at int64) bool {
-	d, f := s.open(p.work, p.form, at), s.world.FormOf(&s.world.Works[p.work], p.form)
+	d, f := s.openAt(p.work, p.form, at), s.world.FormOf(&s.world.Works[p.work], p.form)
 	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
 	s.placer.UsedNodes, s.claims, s.trial = false, false, true
 	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -15,6 +16,68 @@ type reach struct {
 	until int64
 	// moves: it stands already, and nobody makes way for it.
 	moves bool
+	// cut is until, of what has left them by then because it is cut to fit a hole; or 0.
+	cut int64
+}
+
+// cutTo is a reach that is cut to end by a time.
+func (r reach) cutTo(end int64) reach {
+	r.until = min(r.until, end)
+	r.cut = r.until
+	return r
+}
+
+// within is the reach of what has these seats, of which some may be cut.
+func (r reach) within(seats []Seat) reach {
+	for at := range seats {
+		if end := seats[at].until; end > 0 {
+			r = r.cutTo(end)
+		}
+	}
+	return r
+}
+
+// startOrCut starts the next unit of a workload or, where it is content with less than its
+// limit and finds no places until that, in a hole that ends earlier (B1): the one that ends
+// last of those in which it finds some.
+func (s promising) startOrCut(k *Work, it queue.Item, f *Form) (outcome, error) {
+	result, err := s.start(k, it, f)
+	d := s.world.Definition(k, it.Form)
+	if result != byCapacity || err != nil || d.Times.Least == 0 || k.Status != waiting || k.Live >= 0 && s.world.holds(k) || k.evicted(s.world) {
+		return result, err
+	}
+	defer func() { s.cut = 0 }()
+	for _, s.cut = range s.holesFor(it.ID, d) {
+		if result, _, err := s.tryUnits(k, it, f, nil); result == started || err != nil {
+			return result, err
+		}
+	}
+	return byCapacity, nil
+}
+
+// holesFor are the ends of holes that are no shorter than a workload is content with, and too short
+// for it uncut, the latest first: where somebody has been promised something, or people have
+// reserved something.
+func (s promising) holesFor(i int32, d *Definition) (ends []int64) {
+	now := max(s.world.Now, 0)
+	least, most := later(now, d.Times.Least), later(now, s.pool.Most(d.Times))
+	note := func(at int64) {
+		if at >= least && at < most {
+			ends = append(ends, at)
+		}
+	}
+	for _, p := range s.promises.list {
+		if p.work != i {
+			note(p.at)
+		}
+	}
+	for _, r := range d.Stranger {
+		note(s.pool.Reserved[r].From)
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	slices.Reverse(ends)
+	return ends
 }
 
 // reaches is until when a workload is in the way that would start now.
@@ -36,7 +99,7 @@ func (s *Solver) reachesAgain(i int32, d *Definition) reach {
 // reachesStill is until when a unit is in the way that was taken, and ran.
 func (s *Solver) reachesStill(o *outUnit) reach {
 	k := &s.world.Works[o.unit.Work]
-	out := s.reachesAgain(o.unit.Work, s.world.Definition(k, k.Current))
+	out := s.reachesAgain(o.unit.Work, s.world.Definition(k, k.Current)).within(o.seats)
 	for at := range o.seats {
 		if from := o.seats[at].origin; from >= 0 {
 			h := &s.world.Holdings[from]
@@ -51,10 +114,12 @@ func (s *Solver) reachesStill(o *outUnit) reach {
 }
 
 // A reaching is what a refusal beside what is held depends on: what is asked, how many
-// promises it reaches, and whether those within their lines only bind it.
+// promises it reaches, and whether those within their lines only bind it; of what is cut also
+// to when it is.
 type reaching struct {
 	definition, reached int32
 	entitled, claims    bool
+	cutTo               int64
 }
 
 // yieldsToStart says whether a promise need not be kept for a workload that would start in a
@@ -98,7 +163,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	if reached == 0 {
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
-	asked := reaching{f.Definition, reached, entitled, s.claims}
+	asked := reaching{f.Definition, reached, entitled, s.claims, r.cut}
 	remembers := !trial && !own && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
 	if remembers && all.refused[asked].stands(s.pool) {
 		s.decision.Work.Remembered++
@@ -170,7 +235,7 @@ func (s *Seat) endsForSure(w *World) int64 {
 	if s.origin >= 0 {
 		return w.Holdings[s.origin].Enforced
 	}
-	return Never
+	return s.cutTo(Never)
 }
 
 // takeAll takes the places that were found for a unit.
@@ -275,6 +340,9 @@ func (s promising) started(d *Definition, unit gang.Unit) {
 		return // it was not what stood before that either
 	}
 	until := later(max(s.world.Now, 0), d.Times.Duration)
+	if s.cut > 0 {
+		until = min(until, s.cut)
+	}
 	for _, p := range all.list {
 		for _, place := range s.places {
 			if p.at < until && p.overlaps(place.Node, place.Devices) {

@@ -110,8 +110,11 @@ func (s promising) waitsFor(p *promise) (list []int32) {
 func (d *Decision) Reservations() (out []Reservation) {
 	w := d.World
 	for _, s := range w.Solvers {
+		held := s.promising().heldByEach()
 		for _, p := range s.promises.list {
-			out = append(out, s.promising().told(p))
+			one := s.promising().told(p)
+			one.Held = held[p.work]
+			out = append(out, one)
 		}
 		for _, p := range s.promises.withdrawn {
 			if s.promising().of(p.work) == nil && w.Works[p.work].Status == waiting {
@@ -120,6 +123,37 @@ func (d *Decision) Reservations() (out []Reservation) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Reservation) int { return w.dividing().compareIDs(a.Work, b.Work) })
+	return out
+}
+
+// heldByEach is what the promises keep idle, by workload, where that is charged: of what several hold it
+// is the one that begins first.
+func (s promising) heldByEach() map[int32][]int64 {
+	if !s.pool.Policy.Reserve.ChargeHeld || len(s.promises.list) == 0 {
+		return nil
+	}
+	w, x := s.world, s.pool.Index
+	m := x.Mark()
+	defer x.Undo(m)
+	out := make(map[int32][]int64, len(s.promises.list)) // read one by one: order cannot matter
+	inTime := slices.Clone(s.promises.list)
+	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range inTime {
+		d, held, at := w.Definition(&w.Works[p.work], p.form), make([]int64, s.pool.Plain), 0
+		for set, n := range p.unit.Add {
+			for range n {
+				one := &p.stays[at]
+				if at++; x.Fits(one.Shape, one.Place) && x.Take(one.Shape, one.Place) == nil {
+					for _, a := range s.pool.chargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
+						if int(a.Resource) < s.pool.Plain {
+							held[a.Resource] += a.Value
+						}
+					}
+				}
+			}
+		}
+		out[p.work] = held
+	}
 	return out
 }
 
@@ -255,6 +289,9 @@ func (s promising) keptOffBy(i int32, f int16) (*promise, int64) {
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
 	r := s.reaches(i, d)
+	if d.Times.Least > 0 { // it would do with a hole of this length
+		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
+	}
 	var held []int32
 	if k.Live >= 0 && w.holds(k) {
 		held = w.live[k.Live].held

@@ -17,8 +17,9 @@ type Reserved struct {
 	From, Until int64
 	// Set is that of its nodes and devices in the pool's index, Source its index in the state.
 	Set, Source int32
-	// Evict: what is preemptible and no member goes when it begins; Drain: all else too.
-	Evict, Drain bool
+	// Evict: what is preemptible and no member goes when it begins; Drain: all else too. Lend:
+	// what is preemptible stays, and starts, behind the members.
+	Evict, Drain, Lend bool
 }
 
 // open is what the task asks of nodes of which nothing is reserved.
@@ -29,15 +30,20 @@ func (shape *Shape) open() placement.Request {
 }
 
 // ClosedTo are the sets that somebody may not use from one time up to another who is a stranger
-// to these reservations.
-func (p *Pool) ClosedTo(stranger []int32, nonPreemptible bool, from, until int64) (sets []int32) {
+// to these reservations. What is lent is open to who borrows it.
+func (p *Pool) ClosedTo(stranger []int32, nonPreemptible, borrows bool, from, until int64) (sets []int32) {
 	for _, i := range stranger {
-		if r := &p.Reserved[i]; from < r.Until && until > r.From && (from >= r.From || !r.Evict || nonPreemptible) {
+		r := &p.Reserved[i]
+		waitedFor := from >= r.From || !r.Evict || nonPreemptible
+		if from < r.Until && until > r.From && waitedFor && !(r.Lend && borrows && !nonPreemptible) {
 			sets = append(sets, r.Set)
 		}
 	}
 	return sets
 }
+
+// lasts says whether it has begun, of those that have not passed.
+func (r *Reserved) lasts(now int64) bool { return r.From <= now }
 
 // Most is after how long who starts in a pool has left for sure, by what it trusts (B5).
 func (p *Pool) Most(t Times) int64 {
@@ -48,7 +54,12 @@ func (p *Pool) Most(t Times) int64 {
 }
 
 // evicts says whether who is no member goes when it begins.
-func (r *Reserved) evicts(nonPreemptible bool) bool { return r.Evict && (r.Drain || !nonPreemptible) }
+func (r *Reserved) evicts(nonPreemptible bool) bool {
+	if nonPreemptible {
+		return r.Evict && r.Drain
+	}
+	return r.Evict && !r.Lend
+}
 
 // evictedAt is when a seat is taken from its workload because somebody has reserved it, and by
 // which reservation; Never is not.
@@ -165,15 +176,21 @@ func (w reserving) reservedFrom(i int32) int32 {
 	return first
 }
 
-// open is the definition of a form as it may be used from a time on: what is closed to it then.
-func (s promising) open(i int32, form int16, at int64) *Definition {
+// openAt is the definition of a form as it may be used from a time on.
+func (s promising) openAt(i int32, form int16, at int64) *Definition {
+	return s.open(i, form, at, later(at, s.pool.Most(s.world.Definition(&s.world.Works[i], form).Times)))
+}
+
+// open is the definition of a form as it may be used from one time to another: by who
+// has a right to it and does not only borrow: what is closed to it then.
+func (s promising) open(i int32, form int16, from, until int64) *Definition {
 	w := s.world
 	k := &w.Works[i]
 	d, f := w.Definition(k, form), w.FormOf(k, form)
 	if len(d.Stranger) == 0 {
 		return d
 	}
-	closed := s.pool.ClosedTo(d.Stranger, f.NonPreemptible, at, later(at, s.pool.Most(d.Times)))
+	closed := s.pool.ClosedTo(d.Stranger, f.NonPreemptible, false, from, until)
 	key := binary.AppendVarint(nil, int64(f.Definition))
 	for _, set := range closed {
 		key = binary.AppendVarint(key, int64(set))

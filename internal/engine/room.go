@@ -19,6 +19,7 @@ func (w booking) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.Index, c.Now, c.Budgets, c.Lends = p.Index, w.Now, slices.Clone(w.Budgets), p.Lends
 	c.Stays = func(u *preempt.Unit) bool { return w.Solvers[index].reprieving().stays(u) }
 	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Solvers[index].reprieving().moves(u, anew) }
+	c.Behind = func(u *preempt.Unit, work int32) bool { return behind{w.Solvers[index]}.isBehind(u, work) }
 	c.MarginMilli = cmp.Or(p.Policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope, c.Reclaim = p.Policy.Straddle, p.Policy.Preempt, p.Policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)

@@ -97,6 +97,8 @@ func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
 			return !s.pool.Room.Infeasible(b, mode, s.largestOf)
 		case preempt.Preempt, preempt.ReclaimAndPreempt:
 			return s.lowestOf() < b.Priority
+		case preempt.Due:
+			return false
 		}
 		return true
 	})

@@ -21,10 +21,12 @@ type Holding struct {
 	// Ends is when it is predicted to end (B1), Enforced when it has ended for sure; Never is
 	// not known.
 	Ends, Enforced int64
-	Work           int32
-	Form           int16 // in which the task stands
-	Phase          Phase
-	fresh          bool // a claim that the settling has started
+	// Until is when it is ended, of what was cut to fit a hole (B1); 0 is of all else.
+	Until int64
+	Work  int32
+	Form  int16 // in which the task stands
+	Phase Phase
+	fresh bool // a claim that the settling has started
 }
 
 // A Phase is the phase of a task (S4).

@@ -37,7 +37,7 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	case k.Status == leaving:
 		result, err = s.claimWhile(k, it, f)
 	default:
-		result, err = s.start(k, it, f)
+		result, err = s.promising().startOrCut(k, it, f)
 	}
 	if err != nil {
 		return err
@@ -107,7 +107,10 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 			s.goOn(order, leaf, it)
 			return err
 		}
-		made, err := s.preempting().makeRoom(it, it.Form)
+		made, err := behind{s}.take(it, it.Form)
+		if !made && err == nil {
+			made, err = s.preempting().makeRoom(it, it.Form)
+		}
 		if made {
 			s.goOn(order, leaf, it)
 			s.madeRoom()
@@ -192,7 +195,10 @@ func (p *Pool) mayClaim(now attempt) bool {
 func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 	k := &s.world.Works[it.ID]
 	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
-	made, err := s.preempting().makeRoom(it, at)
+	made, err := behind{s}.take(it, at)
+	if !made && err == nil {
+		made, err = s.preempting().makeRoom(it, at)
+	}
 	room := made
 	fresh := k.Live < 0 || !s.world.holds(k)
 	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {
@@ -402,7 +408,10 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 	if s.phase == withinLines && !s.enqueuing().strict(f.Queue) && !p.Room.Entitled(f.Queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
-	d := &p.Definitions[f.Definition]
+	d, r := &p.Definitions[f.Definition], s.reaches(it.ID, &p.Definitions[f.Definition])
+	if s.cut > 0 {
+		d, r = s.promising().open(it.ID, it.Form, max(s.world.Now, 0), s.cut), r.cutTo(s.cut)
+	}
 	for set, n := range unit.Add {
 		if n > 0 && !s.claims && s.isRefused(d.Sets[set].Placed) {
 			s.decision.Work.Remembered++
@@ -410,7 +419,7 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 		}
 	}
 	s.decision.Work.Searches++
-	charge, found, err := s.placeUnit(s.reaches(it.ID, d), f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
+	charge, found, err := s.placeUnit(r, f, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
 	if err != nil || !found {
 		return byCapacity, err
 	}
@@ -555,7 +564,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 			*l = Live{held: w.settling().newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
 		}
 	}
-	w.booking().start(it.ID, kind, unit, s.places)
+	w.booking().start(it.ID, kind, unit, s.places, s.cut)
 	w.booking().retell(it.ID)
 	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))

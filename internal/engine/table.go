@@ -70,6 +70,8 @@ type Seat struct {
 	// waits for nobody. Only known of what a disruption budget counts (M7).
 	atOnce   bool
 	Admitted int64
+	// until is when it is ended, of a start that was cut to fit a hole (B1); 0 is of none.
+	until int64
 }
 
 // waits says whether the seat is a place that this solve claims and that something

@@ -44,7 +44,8 @@ func appendSeats(w *World, seats []Seat, from, to int32) []Seat {
 
 // start gives the tasks of a unit their rows, by a commit of their own: at once, or by
 // a claim (S4). Each has an index that no other row of its pod set has.
-func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Place) {
+// It is cut to end by a time, unless that is 0.
+func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64) {
 	b, k := w.Room, &w.Works[i]
 	b.touch(i)
 	p := w.Pools[w.FormOf(k, k.Current).Pool]
@@ -59,7 +60,7 @@ func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 			next++
 			one := Seat{
 				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
-				origin:    -1, commit: last, Admitted: w.Now, pipelined: place.Pipelined,
+				origin:    -1, commit: last, Admitted: w.Now, pipelined: place.Pipelined, until: until,
 			}
 			w.continues(i, own, &one)
 			own = append(own, one)

@@ -18,6 +18,9 @@ type Times struct {
 	// Duration is how long it is expected to run, at most its Limit; Limit is after how long
 	// the host ends it. Never is not known, and no limit.
 	Duration, Limit int64
+	// Least is for how long it is content to run, where it is cut to fit a hole; 0 is that it
+	// never is.
+	Least int64
 }
 
 // Unknown are the times of what nothing is known of.
@@ -38,6 +41,8 @@ type Reserve struct {
 	// MaxHeld is how much of the pool's devices promises may keep idle, in milli, MaxHold
 	// for how long.
 	MaxHeld, MaxHold int64
+	// ChargeHeld has what promises keep idle be told.
+	ChargeHeld bool
 	// RatherWait: who has a promise at most so far away makes no room.
 	RatherWait int64
 	// TrustDurations judges what may pass by its expected duration too.
@@ -86,6 +91,9 @@ type Reservation struct {
 	Change  Change
 	Cause   *Verdict // of what is later or withdrawn
 	Promise Promise
+	// Held is by plain resource of its pool what of its places nobody uses now, where that is
+	// charged.
+	Held []int64
 }
 
 // later is a time so much later than another; Never is never.
@@ -139,7 +147,15 @@ func (s *Seat) endsIn(w *World, k *Work) int64 {
 	if s.origin >= 0 {
 		return w.Holdings[s.origin].Ends
 	}
-	return later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration)
+	return s.cutTo(later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
+}
+
+// cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.
+func (s *Seat) cutTo(end int64) int64 {
+	if s.until > 0 {
+		return min(end, s.until)
+	}
+	return end
 }
 
 // useOverTime lists what of the queues' use ends, by its end.

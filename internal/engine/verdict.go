@@ -117,6 +117,8 @@ const (
 	PromiseChanged
 	// ReservationBegan: what it stood on has been reserved for others (B9).
 	ReservationBegan
+	// Behind: it had its place behind another, who takes it (B9).
+	Behind
 )
 
 // An Kind says what an action does: each has the value of its exported

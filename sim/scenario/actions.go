@@ -46,6 +46,9 @@ func formatAction(a *allot.Action, queues queuesByID) string {
 	}
 	l.places(a.Tasks)
 	text := l.String() + formatCause(&a.Reason, queues)
+	if !a.Until.IsZero() {
+		text += " until " + formatInstant(a.Until)
+	}
 	if len(a.After) > 0 {
 		names := make([]string, len(a.After))
 		for i, id := range a.After {
@@ -84,7 +87,7 @@ func formatCause(r *allot.Reason, queues queuesByID) string {
 		amount := func(n int64) string { return formatAmount(r.Resource, n) }
 		return forWhom + " " + r.Code.String() + " " + quoteQueue(r.Queue) + " " +
 			formatResource(r.Resource, r.Class) + " " + amount(r.Have) + " of " + amount(r.Need) + formatThen(r.Chain)
-	case allot.Preempted, allot.Consolidated:
+	case allot.Preempted, allot.Consolidated, allot.Behind:
 		return forWhom + " " + r.Code.String() + formatThen(r.Chain)
 	case allot.StaleGang:
 		return " " + r.Code.String() + " " + haveNeed("", r.Have, r.Need)

@@ -94,7 +94,7 @@
 //	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
 //	  durations.default=SECONDS durations.default-limit=SECONDS durations.max=SECONDS
 //	reserve NAMES [from=TIME] [until=TIME] [queue=QUEUE] [workloads=NAME,…]
-//	  [evict] [drain] on PLACE …   what people reserve; without queue and
+//	  [evict] [drain] [lend] on PLACE …   what people reserve; without queue and
 //	                                      workloads for nobody: maintenance
 //	budget NAMES min-running=N           disruption budgets of owners
 //	remove nodes|queue|pool|budget|reservation NAMES

@@ -344,6 +344,7 @@ func formatTasks(o *allot.Workload) []string {
 		}
 		l.add("since", formatInstant(first.Since))
 		l.instant("started", first.Started)
+		l.instant("until", first.Until)
 		l.flag("on", true)
 		listed := listedOf[o.FormOf(first)]
 		if listed == nil {
@@ -364,7 +365,7 @@ func formatTasks(o *allot.Workload) []string {
 
 // heldAlike says that two tasks can be told by one statement.
 func heldAlike(a, b *allot.Task) bool {
-	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started)
+	return a.Phase == b.Phase && sameInstant(a.Since, b.Since) && sameInstant(a.Started, b.Started) && sameInstant(a.Until, b.Until)
 }
 
 func sameInstant(a, b time.Time) bool { return a.Equal(b) && a.IsZero() == b.IsZero() }

@@ -278,6 +278,7 @@ func drawReserve(t *rapid.T) allot.ReservePolicy {
 		Depth:    rapid.IntRange(0, 2).Draw(t, "depth"), GangsOnly: rapid.Bool().Draw(t, "gangs only"),
 		FromPriority: drawBound().Draw(t, "from priority"), After: drawBound().Draw(t, "after"),
 		MaxPromises: rapid.IntRange(0, 2).Draw(t, "promises"), MaxHeldPercent: drawBound().Draw(t, "held"), MaxHold: drawBound().Draw(t, "hold"),
+		ChargeHeld:     rapid.Bool().Draw(t, "charged"),
 		RatherWait:     drawBound().Draw(t, "rather wait"),
 		TrustDurations: rapid.Bool().Draw(t, "trust"),
 		Horizon:        drawBound().Draw(t, "horizon"), Resolution: drawBound().Draw(t, "resolution"),
@@ -446,7 +447,8 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		Topology:     drawTopology(t, false),
 
 		Duration: drawBound().Draw(t, "duration"), TimeLimit: drawBound().Draw(t, "limit"),
-		FixedWork: rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
+		MinDuration: rapid.Int64Range(0, 7200).Draw(t, "least"),
+		FixedWork:   rapid.Int64Range(0, 7200).Draw(t, "work"), WorkDone: rapid.Int64Range(0, 100).Draw(t, "done"),
 		NotBefore: drawTime().Draw(t, "not before"), WaitingSince: drawTime().Draw(t, "waiting since"),
 		Deadline: allot.Deadline{Start: drawTime().Draw(t, "start by"), End: drawTime().Draw(t, "end by")},
 		Reserved: drawPromise(t, nodes),
@@ -469,7 +471,7 @@ func drawWorkload(t *rapid.T, id string, queues, nodes []string) allot.Workload 
 		set := rapid.SampledFrom(form(&w, phase)).Draw(t, "set")
 		w.Tasks = append(w.Tasks, allot.Task{
 			PodSet: set.Name, Index: rapid.IntRange(0, 3).Draw(t, "index"), Node: rapid.SampledFrom(nodes).Draw(t, "node"),
-			Phase: phase, Started: drawTime().Draw(t, "started"),
+			Phase: phase, Started: drawTime().Draw(t, "started"), Until: drawTime().Draw(t, "until"),
 			Since: drawTime().Draw(t, "since"), Devices: drawDevices(t, set.Request.GPU),
 		})
 	}
@@ -531,6 +533,7 @@ func drawReservation(t *rapid.T, id string, nodes []string) allot.Reservation {
 		Queue:     rapid.SampledFrom([]string{"", "q", "d/p"}).Draw(t, "queue"),
 		Workloads: rapid.SampledFrom([][]string{nil, {"none"}, {"a", "b c"}}).Draw(t, "workloads"),
 		Evict:     rapid.Bool().Draw(t, "evict"), Drain: rapid.Bool().Draw(t, "drain"),
+		Lend: rapid.Bool().Draw(t, "lend"),
 	}
 	for _, n := range nodes {
 		r.Nodes = append(r.Nodes, allot.ReservedNode{Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices")})

@@ -37,6 +37,7 @@ func (w *world) hold(st statement, target *allot.Workload, since time.Time, orde
 			return err
 		}
 		task.Phase, task.Since, task.Started = order.phase, since, order.started
+		task.Until = order.until
 		if err := w.seat(&task, target, request, s); err != nil {
 			return err
 		}

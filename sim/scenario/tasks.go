@@ -217,7 +217,8 @@ func (w *world) runChange(st statement) error {
 type holdOrder struct {
 	phase   allot.Phase
 	since   *time.Time
-	started time.Time // as is said of the tasks (B1)
+	started time.Time // as is said of the tasks (B1), and when they are ended
+	until   time.Time
 	form    int
 	only    int // how many tasks; all if negative
 	seats   []seat
@@ -230,6 +231,8 @@ func (o *holdOrder) read(a arg) (bool, error) {
 		return true, a.at(o.since)
 	case "started":
 		return true, a.at(&o.started)
+	case "until":
+		return true, a.at(&o.until)
 	case "form":
 		return true, set(&o.form, a, natural)
 	case "only":

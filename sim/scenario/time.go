@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -72,6 +73,8 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 		return true, a.seconds(&w.Duration)
 	case "limit":
 		return true, a.seconds(&w.TimeLimit)
+	case "least":
+		return true, set(&w.MinDuration, a, wholeSeconds)
 	case "work":
 		return true, set(&w.FixedWork, a, wholeSeconds)
 	case "done":
@@ -92,6 +95,9 @@ func (d *definition) readTimes(a arg) (known bool, err error) {
 func (l *line) times(w *allot.Workload) {
 	l.bound("for", w.Duration)
 	l.bound("limit", w.TimeLimit)
+	if w.MinDuration != 0 {
+		l.add("least", formatSeconds(w.MinDuration))
+	}
 	if w.FixedWork != 0 {
 		l.add("work", formatSeconds(w.FixedWork))
 	}
@@ -263,6 +269,8 @@ func readReservation(r *allot.Reservation, a arg) error {
 		return a.flag(&r.Evict)
 	case "drain":
 		return a.flag(&r.Drain)
+	case "lend":
+		return a.flag(&r.Lend)
 	}
 	return a.unknown("reserve")
 }
@@ -280,6 +288,7 @@ func formatReservation(r *allot.Reservation) string {
 	}
 	l.flag("evict", r.Evict)
 	l.flag("drain", r.Drain)
+	l.flag("lend", r.Lend)
 	l.flag("on", len(r.Nodes) > 0)
 	for _, n := range r.Nodes {
 		l.flag(formatPlace(n.Node, n.Devices), true)
@@ -324,6 +333,9 @@ func formatPlanned(r *allot.PlannedReservation, queues queuesByID) string {
 		l.flag("after "+strings.Join(names, ","), true)
 	}
 	text := l.String()
+	for i, resource := range slices.Sorted(maps.Keys(r.Held)) {
+		text += []string{",", " held "}[max(0, 1-i)] + formatResource(resource, "") + "=" + formatAmount(resource, r.Held[resource])
+	}
 	if r.Cause.Code != 0 {
 		text += ": " + formatReason(&r.Cause, true)
 	}

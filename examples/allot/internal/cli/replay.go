@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"flag"
+	"math"
 	"runtime/debug"
 	"time"
 
@@ -49,7 +50,9 @@ each run. Ctrl-C ends the runs and tells what there is of them.`,
 			if err != nil {
 				return err
 			}
-			defer debug.SetGCPercent(debug.SetGCPercent(50)) // what a run holds is most of its memory, and long-lived
+			// What a run holds is most of its memory, long-lived, and may be more than plenty.
+			defer debug.SetGCPercent(debug.SetGCPercent(50))
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 			meter := replay.NewMeter(s.Stderr, s.Progress, time.Now, sweep.Runs())
 			sweep.CarryOut(cmd.Context(), meter)
 			meter.End()

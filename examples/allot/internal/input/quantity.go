@@ -34,7 +34,7 @@ var measures = map[reflect.Type]map[string]measure{
 	reflect.TypeFor[allot.Durations]():     {"default": ofTime, "defaultLimit": ofTime, "max": ofTime},
 	reflect.TypeFor[allot.ReservePolicy](): {"after": ofTime, "maxHold": ofTime, "ratherWait": ofTime, "horizon": ofTime, "resolution": ofTime},
 	reflect.TypeFor[allot.Workload](): {
-		"duration": ofTime, "timeLimit": ofTime, "fixedWork": ofTime, "workDone": ofTime,
+		"duration": ofTime, "timeLimit": ofTime, "minDuration": ofTime, "fixedWork": ofTime, "workDone": ofTime,
 	},
 	reflect.TypeFor[allot.MinRuntime](): {"preempt": ofTime, "reclaim": ofTime},
 	reflect.TypeFor[allot.Device]():     {"memory": ofMemory, "foreign": ofGPU},

@@ -36,6 +36,8 @@ func Rule(c allot.Code) string {
 		return "Preemption by priority"
 	case allot.Consolidated:
 		return "Consolidation"
+	case allot.Behind:
+		return "What it had its place behind"
 	}
 	return UpperFirst(strings.ReplaceAll(c.String(), "-", " "))
 }

@@ -48,6 +48,7 @@ var codeTitles = map[string]string{
 	"yields":                "A promise gives way to another",
 	"promise-changed":       "What a promise depends on has changed",
 	"reservation-began":     "Its nodes are reserved for others",
+	"behind":                "Another takes the place behind whom it had it",
 }
 
 func CodeTitle(c allot.Code) string {
