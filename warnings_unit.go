@@ -109,7 +109,7 @@ func deviceResources(s *State) (found []Fault) {
 	first := make(map[string]string)
 	isDevice := func(name string) bool { return strings.HasSuffix(name, "/gpu") }
 	tell := func(name, path string) {
-		if other, told := first[name]; isDevice(name) && (!told || path < other) {
+		if other, told := first[name]; !told || path < other {
 			first[name] = path
 		}
 	}
@@ -127,8 +127,9 @@ func deviceResources(s *State) (found []Fault) {
 	}
 	for i := range s.Queues {
 		for j := range s.Queues[i].Resources {
-			r := &s.Queues[i].Resources[j]
-			tell(r.Resource, queueResourcePath(s.Queues[i].ID, r, "resource"))
+			if r := &s.Queues[i].Resources[j]; isDevice(r.Resource) { // a path is dear
+				tell(r.Resource, queueResourcePath(s.Queues[i].ID, r, "resource"))
+			}
 		}
 	}
 	for i := range s.Workloads {
@@ -136,7 +137,7 @@ func deviceResources(s *State) (found []Fault) {
 		look := func(sets []PodSet) {
 			for set := range sets {
 				for name := range sets[set].Request.Resources { // the first of all is told: order cannot matter
-					if isDevice(name) { // a path is dear
+					if isDevice(name) {
 						tell(name, workloadPath(k.ID, "podSets"))
 					}
 				}
@@ -164,43 +165,51 @@ func (w *world) reachWarnings() (out []Fault) {
 			if source < 0 || len(w.state.Queues[source].Resources) == 0 {
 				continue
 			}
-			set := fmt.Sprint(below[q])
-			if sets[set] == nil {
-				sets[set] = p.usableOfAny(w.state, below[q])
+			there := p.Capacity // of all nodes, as mostly
+			if below[q][0] >= 0 {
+				set := fmt.Sprint(below[q])
+				if sets[set] == nil {
+					sets[set] = p.usableOfAny(w.state, below[q])
+				}
+				there = sets[set]
 			}
 			given := w.state.Queues[source].Resources
 			for i := range given {
 				r := &given[i]
 				at := slices.Index(p.resources, resource{r.Resource, r.Class})
-				if at < 0 || !r.Quota.Given() || r.Quota.IsUnlimited() || r.Quota.Amount() <= sets[set][at] {
+				if at < 0 || !r.Quota.Given() || r.Quota.IsUnlimited() || r.Quota.Amount() <= there[at] {
 					continue
 				}
 				out = append(out, Fault{Path: queueResourcePath(p.queueID(w.state, q), r, "quota"), Code: WarnQuotaOutOfReach, Value: r.Quota.String(),
-					Want: "should be at most the " + strconv.FormatInt(sets[set][at], 10) + " that the nodes which it may use have"})
+					Want: "should be at most the " + strconv.FormatInt(there[at], 10) + " that the nodes which it may use have"})
 			}
 		}
 	}
 	return out
 }
 
-// leafSets are, by queue, the sets of nodes that the leaves of it may use, ascending.
+// leafSets are, by queue, the sets of nodes that the leaves of it may use, ascending; −1
+// alone are all nodes of the pool.
 func (p *pool) leafSets() [][]int32 {
-	sets := make([][]int32, len(p.queues))
+	sets, whole := make([][]int32, len(p.queues)), []int32{-1}
 	for leaf, is := range p.IsLeaf {
+		set := p.NodeSet[leaf]
 		for q := int32(leaf); is && q >= 0; q = p.Parent[q] {
-			if at, known := slices.BinarySearch(sets[q], p.NodeSet[leaf]); !known {
-				sets[q] = slices.Insert(sets[q], at, p.NodeSet[leaf])
+			if len(sets[q]) > 0 && sets[q][0] < 0 {
+				break // and so are those of the queues above
+			}
+			if set < 0 {
+				sets[q] = whole
+			} else if at, known := slices.BinarySearch(sets[q], set); !known {
+				sets[q] = slices.Insert(sets[q], at, set)
 			}
 		}
 	}
 	return sets
 }
 
-// usableOfAny is the usable capacity of the nodes of some set, by resource.
+// usableOfAny is the usable capacity of the nodes of some sets, by resource.
 func (p *pool) usableOfAny(s *State, sets []int32) []int64 {
-	if slices.Contains(sets, -1) {
-		return p.Capacity
-	}
 	capacity := make([]int64, len(p.resources))
 	for at, n := range p.Nodes {
 		if slices.ContainsFunc(sets, func(set int32) bool { return p.sets[set][at] }) {
