@@ -56,3 +56,8 @@ func (s *Solver) promising() promising { return promising{s} }
 type gathering struct{ promising }
 
 func (s promising) gathering() gathering { return gathering{s} }
+
+// telling says of promises what became of them, and why.
+type telling struct{ promising }
+
+func (s promising) telling() telling { return telling{s} }

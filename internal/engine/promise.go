@@ -255,7 +255,7 @@ func (s promising) stands(p *promise) (stands bool) {
 // after it as there are any, and returns the promises that yield to it and do not stand any
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
-	was, cause := p.at, s.causeOf(p, p.at)
+	was, cause := p.at, s.telling().causeOf(p, p.at)
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
 	found := p.gathers && s.gathering().gatherAgain(p)
 	if !found && (p.was == nil || !p.was.Gathers) {

@@ -15,7 +15,7 @@ import (
 // causeOf is why a promise cannot be kept at its time: a node or device of it is lost, who was
 // to make way for it overruns, one to whom it yields has its places, its queue does not let
 // it in any more, or something else has changed.
-func (s promising) causeOf(p *promise, was int64) *Verdict {
+func (s telling) causeOf(p *promise, was int64) *Verdict {
 	w := s.world
 	v := newVerdict(PromiseChanged, p.form, s.index)
 	f := w.FormOf(&w.Works[p.work], p.form)
@@ -43,7 +43,7 @@ func (s promising) causeOf(p *promise, was int64) *Verdict {
 
 // stillLeaving is the first workload, by ID, of which something is leaving that is on the places
 // of a promise; none is nobody.
-func (s promising) stillLeaving(p *promise) int32 {
+func (s telling) stillLeaving(p *promise) int32 {
 	w, by := s.world, int32(None)
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
@@ -57,7 +57,7 @@ func (s promising) stillLeaving(p *promise) int32 {
 
 // inTheWay is the first workload, by ID, that stands on places of a promise at its time, and
 // whether what does so ran in the state; else the first that is promised them; none is nobody.
-func (s promising) inTheWay(p *promise, at int64) (by int32, ran bool) {
+func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	w := s.world
 	by = None
 	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
@@ -99,7 +99,7 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 }
 
 // waitsFor are the workloads that stand on places of a promise now, by ID.
-func (s promising) waitsFor(p *promise) (list []int32) {
+func (s telling) waitsFor(p *promise) (list []int32) {
 	w := s.world
 	for _, i := range s.pool.Works {
 		if slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool {
@@ -117,15 +117,15 @@ func (s promising) waitsFor(p *promise) (list []int32) {
 func (d *Decision) Reservations() (out []Reservation) {
 	w := d.World
 	for _, s := range w.Solvers {
-		held := s.promising().heldByEach()
+		held := s.promising().telling().heldByEach()
 		for _, p := range s.promises.list {
-			one := s.promising().told(p)
+			one := s.promising().telling().told(p)
 			one.Held = held[p.work]
 			out = append(out, one)
 		}
 		for _, p := range s.promises.withdrawn {
 			if s.promising().of(p.work) == nil && w.Works[p.work].Status == waiting {
-				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: cmp.Or(p.cause, s.promising().lostTo(p)), Promise: *p.was})
+				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: cmp.Or(p.cause, s.promising().telling().lostTo(p)), Promise: *p.was})
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (d *Decision) Reservations() (out []Reservation) {
 }
 
 // lostTo is the cause of a promise that was kept, and of which the places were then taken.
-func (s promising) lostTo(p *promise) *Verdict {
+func (s telling) lostTo(p *promise) *Verdict {
 	book := s.world.Room
 	for _, why := range slices.Backward(book.takingsOf(p.work)) {
 		if by := book.takings[why].beneficiary; by >= 0 {
@@ -147,7 +147,7 @@ func (s promising) lostTo(p *promise) *Verdict {
 
 // heldByEach is what the promises keep idle, by workload, where that is charged: of what several hold it
 // is the one that begins first.
-func (s promising) heldByEach() map[int32][]int64 {
+func (s telling) heldByEach() map[int32][]int64 {
 	if !s.pool.Policy.Reserve.ChargeHeld || len(s.promises.list) == 0 {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (d *Decision) NextEnd() int64 {
 }
 
 // told is what became of a promise.
-func (s promising) told(p *promise) Reservation {
+func (s telling) told(p *promise) Reservation {
 	w := s.world
 	out := Reservation{Work: p.work, Promise: Promise{
 		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: s.waitsFor(p), Made: p.made, First: p.first,
@@ -265,7 +265,7 @@ func (s promising) told(p *promise) Reservation {
 }
 
 // addReasons adds to why a workload waits what is promised, to it or to others.
-func (s promising) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
+func (s telling) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
 	if len(s.promises.list) == 0 {
 		return reasons
 	}
@@ -280,7 +280,7 @@ func (s promising) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
 
 // reasons are why a workload waits that has been promised something, or is kept off what is
 // promised to others.
-func (s promising) reasons(i int32, f int16) []Verdict {
+func (s telling) reasons(i int32, f int16) []Verdict {
 	w := s.world
 	if p := s.of(i); p != nil {
 		v := newVerdict(WaitsForReservation, p.form, s.index)
@@ -320,7 +320,7 @@ func (s promising) reasons(i int32, f int16) []Verdict {
 
 // keptOffBy is the first promise that keeps a workload off places that it would find without
 // any, and until when the workload would be there; nil is that there are no such places.
-func (s promising) keptOffBy(i int32, f int16) (*promise, int64) {
+func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
 	w := s.world
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)

@@ -90,7 +90,7 @@ func (w *World) Reasons(i int32) ([]Verdict, error) {
 		return []Verdict{v}, nil
 	}
 	all, err := refusedBy(w, i)
-	all = w.solverOf(k, w.Shown(k)).promising().addReasons(i, w.Shown(k), all)
+	all = w.solverOf(k, w.Shown(k)).promising().telling().addReasons(i, w.Shown(k), all)
 	return overtaking{w}.add(i, all), err
 }
 
