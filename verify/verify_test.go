@@ -114,7 +114,7 @@ func TestVerifyRefuses(t *testing.T) {
 	for _, m := range roomMutants() { // they are tried in TestVerifyRefusesRoom
 		mutants = append(mutants, m.mutant)
 	}
-	mutants = append(mutants, promiseMutants()...) // in TestVerifyRefusesPromises
+	mutants = append(mutants, promiseMutants()...)                // in TestVerifyRefusesPromises
 	for _, rule := range []string{"T2", "T3", "T4", "T6", "P8"} { // in topology_test.go
 		mutants = append(mutants, mutant{rule: rule})
 	}
