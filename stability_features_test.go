@@ -189,7 +189,7 @@ func TestLivesBehind(t *testing.T) {
 		}
 	}
 	t.Logf("%d started behind somebody, %d went for whom they stood behind", starts, goes)
-	if starts < 10 || goes < 2 {
+	if !testing.Short() && (starts < 10 || goes < 2) {
 		t.Errorf("%d started behind somebody, %d went for whom they stood behind", starts, goes)
 	}
 }
