@@ -26,8 +26,8 @@ func afterGathering(s *allot.State) *allot.State {
 		if w.HeldSince.IsZero() || w.Reserved == nil || w.Reserved.Rule != allot.ByGathering {
 			continue
 		}
-		held, most := s.Now.Sub(w.HeldSince), maxHold(s, w)
-		if next := s.Now.Add(held); held > 0 && most.Given() && !most.IsUnlimited() && held >= time.Duration(most.Amount())*time.Second && next.After(w.NotBefore) {
+		held := s.Now.Sub(w.HeldSince)
+		if next := s.Now.Add(held); held > 0 && held.Microseconds() >= seconds(maxHold(s, w)) && next.After(w.NotBefore) {
 			w.NotBefore = next
 		}
 	}

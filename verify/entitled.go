@@ -42,6 +42,7 @@ type verifiedVictim struct {
 	action  *allot.Action
 	source  *verifiedWorkload
 	queue   *verifiedQueue
+	places  []allot.Placement
 	charged []verifiedCharge
 }
 

@@ -126,7 +126,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 		}
 	}
 	fits, booked := true, 0
-	tasks := slices.Concat(a.Tasks, claims)
+	tasks := slices.Concat(x.places, claims)
 	for _, t := range tasks {
 		node, request := v.nodes[t.Node], v.requestOf(w, a.Form, t.PodSet)
 		if len(node.unsuitable(f, request, t.Devices)) > 0 {
@@ -156,7 +156,7 @@ func (n needless) claimsBelow(x *verifiedVictim) (claims []allot.Placement, char
 	if w.places == 0 {
 		counts = make([]verifiedCounts, len(f.PodSets))
 	}
-	for _, t := range x.action.Tasks {
+	for _, t := range x.places {
 		counts[f.set(t.PodSet)].running++
 	}
 	lawful := f.tree().reached(counts, heldTasks)
@@ -171,7 +171,7 @@ func (n needless) claimsBelow(x *verifiedVictim) (claims []allot.Placement, char
 	}
 	for i := range n.v.room.victims {
 		if y := &n.v.room.victims[i]; y.source == w && y.action.Kind == allot.Unclaim && y.action.Form == x.action.Form {
-			claims, charged = append(claims, y.action.Tasks...), mergeCharges(charged, y.charged)
+			claims, charged = append(claims, y.places...), mergeCharges(charged, y.charged)
 		}
 	}
 	return claims, charged

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 )
 
 // What people have reserved is judged here (B9): who may stand where, whom it evicts, and what
@@ -91,9 +92,9 @@ func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
 	if a.Until.IsZero() {
 		return
 	}
-	least := time.Duration(w.source.MinDuration) * time.Second
-	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Until.Equal(a.Until) }); !was && (least <= 0 || a.Until.Before(v.now().Add(least))) {
-		v.failAt(at, ruleCut, "%q is content with no less than %v from now on", a.Workload, least)
+	least := w.source.MinDuration
+	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Until.Equal(a.Until) }); !was && (least <= 0 || a.Until.UnixMicro() < after(v.now().UnixMicro(), seconds(quota.Of(least)))) {
+		v.failAt(at, ruleCut, "%q is content with no less than %d s from now on", a.Workload, least)
 	}
 	f := &w.forms[a.Form]
 	f.closed = v.closedFrom(v.now(), a.Until.UnixMicro(), true, w.source, f)

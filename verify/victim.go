@@ -61,21 +61,25 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 			v.failAt(at, ruleBudget, "%d workloads of pool %q are disturbed, cap %d", len(p.disturbed), p.id, limit)
 		}
 	}
-	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, v.chargesOf(f, a)})
+	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, v.placesOf(f, a), v.chargesOf(f, a)})
 }
 
-// chargesOf is what the tasks of an action are charged where they run.
-func (v *verifier) chargesOf(f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
+// placesOf are the places that an action takes away, as far as they exist: the others are told elsewhere.
+func (v *verifier) placesOf(f *verifiedForm, a *allot.Action) []allot.Placement {
 	places := a.Tasks
 	if a.Kind == allot.Move {
 		places = a.From
 	}
-	for _, place := range places {
-		set, node := f.set(place.PodSet), v.nodes[place.Node]
-		if set < 0 || node == nil || slices.ContainsFunc(place.Devices, func(d int) bool { return d < 0 || d >= len(node.devices) }) {
-			continue // told elsewhere
-		}
-		list = mergeCharges(list, charges(&f.PodSets[set].Request, f.queue.pool, node, place.Devices))
+	return slices.DeleteFunc(slices.Clone(places), func(place allot.Placement) bool {
+		node := v.nodes[place.Node]
+		return f.set(place.PodSet) < 0 || node == nil || slices.ContainsFunc(place.Devices, func(d int) bool { return d < 0 || d >= len(node.devices) })
+	})
+}
+
+// chargesOf is what the tasks of an action are charged where they run.
+func (v *verifier) chargesOf(f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
+	for _, place := range v.placesOf(f, a) {
+		list = mergeCharges(list, charges(&f.PodSets[f.set(place.PodSet)].Request, f.queue.pool, v.nodes[place.Node], place.Devices))
 	}
 	return list
 }
