@@ -315,6 +315,9 @@ type Proposal struct {
 	Justifications []Justification
 	Staying, Anew  bool
 	list           list // see Nodes and Evaluator.Rank
+	// Bound is that of the searches by which it was found: under it the preemptor and what
+	// moves find the same places again (placement.Effort.Again).
+	Bound int64
 }
 
 // Nodes are the place that the victims clear, by position; none is anywhere.

@@ -17,10 +17,13 @@ import (
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	a := &ask{Preemptor: b, mode: mode}
 	defer r.Effort.Answered(r.Effort.Ask())
+	find := a.find
 	if mode == ReclaimAndPreempt {
-		return a.findBoth(r)
+		find = a.findBoth
 	}
-	return a.find(r)
+	found, refusal, ok := find(r)
+	found.Bound = r.Effort.Bound()
+	return found, refusal, ok
 }
 
 // find is Find of one way.
