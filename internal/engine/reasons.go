@@ -216,7 +216,7 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 	if err != nil {
 		return nil, err
 	}
-	reasons = make([]Verdict, 0, 4) // about so many
+	reasons = s.gathered[:0]
 	s.shortfalls = p.Tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
 	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
@@ -252,7 +252,24 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)
 	}
-	return reasons, nil
+	s.gathered = reasons
+	return s.slab.cut(reasons), nil
+}
+
+// A verdictSlab is memory from which lists of verdicts are cut, as there are very many
+// short ones.
+type verdictSlab struct{ free []Verdict }
+
+// cut is a copy of a list; of one without verdicts it is not nil.
+func (b *verdictSlab) cut(list []Verdict) []Verdict {
+	const size = 64
+	if len(b.free) < len(list) {
+		b.free = make([]Verdict, max(len(list), size))
+	}
+	out := b.free[:len(list):len(list)]
+	b.free = b.free[len(list):]
+	copy(out, list)
+	return out
 }
 
 // shortfall is the verdict about what a bound of the queue tree leaves.
