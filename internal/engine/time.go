@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -135,22 +136,72 @@ func (s promising) newProfile() *placement.Profile {
 			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
 		}
 	}
-	for _, i := range s.pool.Works {
-		k := &w.Works[i]
-		for at := range w.Room.Seats[i] {
-			one := &w.Room.Seats[i][at]
-			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) {
-				continue
-			}
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			goes, _ := s.pool.evictedAt(w, k, one)
-			profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
-		}
+	for who, one := range s.standing() {
+		k := &w.Works[who.work]
+		shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+		goes, _ := s.pool.evictedAt(w, k, one)
+		profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
 	}
 	for i := range s.pool.Reserved {
 		profile.Opens(s.pool.Reserved[i].Until)
 	}
 	return profile
+}
+
+// A stander is one of the seats of a workload.
+type stander struct{ work, seat int32 }
+
+// standing yields who stands in the pool.
+func (s promising) standing() iter.Seq2[stander, *Seat] {
+	w := s.world
+	return func(yield func(stander, *Seat) bool) {
+		for _, i := range s.pool.Works {
+			k := &w.Works[i]
+			for at := range w.Room.Seats[i] {
+				one := &w.Room.Seats[i][at]
+				if w.NodePool[one.Node] == s.index && !w.Outside(k, one.Node) && !yield(stander{i, int32(at)}, one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A standersOn is who stands in a pool, by node.
+type standersOn struct {
+	changes int64 // Pool.changes when they were listed, plus one
+	from    []int32
+	of      []stander
+}
+
+// standingOn yields who stands on the nodes of a promise.
+func (s promising) standingOn(p *promise) iter.Seq2[stander, *Seat] {
+	w, on := s.world, &s.promises.standersOn
+	if on.changes != s.pool.changes+1 {
+		var nodes []int32
+		var all []stander
+		for who, one := range s.standing() {
+			nodes, all = append(nodes, w.Position[one.Node]), append(all, who)
+		}
+		from, order := group(len(s.pool.Nodes), len(all), func(at int) int32 { return nodes[at] })
+		*on = standersOn{s.pool.changes + 1, from, make([]stander, len(all))}
+		for i, at := range order {
+			on.of[i] = all[at]
+		}
+	}
+	return func(yield func(stander, *Seat) bool) {
+		for at := range p.stays {
+			v := p.stays[at].Place.Node
+			if v < 0 || slices.ContainsFunc(p.stays[:at], func(one placement.Stay) bool { return one.Place.Node == v }) {
+				continue
+			}
+			for _, who := range on.of[on.from[v]:on.from[v+1]] {
+				if !yield(who, &w.Room.Seats[who.work][who.seat]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload (B1).
