@@ -66,8 +66,8 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 		return nil
 	}
 	w := s.world
-	for who, one := range s.promising().standingOn(p) {
-		if k := &w.Works[who.work]; s.stepsAside(one, who.work, p) {
+	for i, one := range s.promising().standingOn(p) {
+		if k := &w.Works[i]; s.stepsAside(one, i, p) {
 			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
 			stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
 		}

@@ -126,8 +126,8 @@ type load struct {
 // loads are the tasks of the pool, by node.
 func (s gathering) loads() map[int32][]load {
 	w, on := s.world, make(map[int32][]load)
-	for who, one := range s.promising.standing() {
-		k := &w.Works[who.work]
+	for i, one := range s.promising.standing() {
+		k := &w.Works[i]
 		set := &w.Definition(k, k.Current).Sets[one.Set]
 		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}
 		out.busy = s.pool.chargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)

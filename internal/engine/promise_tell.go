@@ -61,8 +61,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	w := s.world
 	by = None
 	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
-	for who, one := range s.standingOn(p) {
-		i := who.work
+	for i, one := range s.standingOn(p) {
 		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
 			!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
 			by, ran = i, by == i && ran || one.origin >= 0
@@ -98,9 +97,9 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 // waitsFor are the workloads that stand on places of a promise now, by ID.
 func (s telling) waitsFor(p *promise) (list []int32) {
 	w := s.world
-	for who, one := range s.standingOn(p) {
-		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, who.work, p) {
-			list = append(list, who.work)
+	for i, one := range s.standingOn(p) {
+		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+			list = append(list, i)
 		}
 	}
 	slices.SortFunc(list, w.dividing().compareIDs)

@@ -136,8 +136,8 @@ func (s promising) newProfile() *placement.Profile {
 			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
 		}
 	}
-	for who, one := range s.standing() {
-		k := &w.Works[who.work]
+	for i, one := range s.standing() {
+		k := &w.Works[i]
 		shape := w.Definition(k, k.Current).Sets[one.Set].Placed
 		goes, _ := s.pool.evictedAt(w, k, one)
 		profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
@@ -148,18 +148,15 @@ func (s promising) newProfile() *placement.Profile {
 	return profile
 }
 
-// A stander is one of the seats of a workload.
-type stander struct{ work, seat int32 }
-
-// standing yields who stands in the pool.
-func (s promising) standing() iter.Seq2[stander, *Seat] {
+// standing yields who stands in the pool, task by task.
+func (s promising) standing() iter.Seq2[int32, *Seat] {
 	w := s.world
-	return func(yield func(stander, *Seat) bool) {
+	return func(yield func(int32, *Seat) bool) {
 		for _, i := range s.pool.Works {
 			k := &w.Works[i]
 			for at := range w.Room.Seats[i] {
 				one := &w.Room.Seats[i][at]
-				if w.NodePool[one.Node] == s.index && !w.Outside(k, one.Node) && !yield(stander{i, int32(at)}, one) {
+				if w.NodePool[one.Node] == s.index && !w.Outside(k, one.Node) && !yield(i, one) {
 					return
 				}
 			}
@@ -167,37 +164,43 @@ func (s promising) standing() iter.Seq2[stander, *Seat] {
 	}
 }
 
-// A standersOn is who stands in a pool, by node.
+// standersOn are who stands in a pool, by node.
 type standersOn struct {
 	changes int64 // Pool.changes when they were listed, plus one
 	from    []int32
-	of      []stander
+	works   []int32 // one after the other where several tasks of one are on a node
 }
 
-// standingOn yields who stands on the nodes of a promise.
-func (s promising) standingOn(p *promise) iter.Seq2[stander, *Seat] {
+// standingOn yields who stands on the nodes of a promise, task by task.
+func (s promising) standingOn(p *promise) iter.Seq2[int32, *Seat] {
 	w, on := s.world, &s.promises.standersOn
 	if on.changes != s.pool.changes+1 {
-		var nodes []int32
-		var all []stander
-		for who, one := range s.standing() {
-			nodes, all = append(nodes, w.Position[one.Node]), append(all, who)
+		var nodes, works []int32
+		for i, one := range s.standing() {
+			nodes, works = append(nodes, w.Position[one.Node]), append(works, i)
 		}
-		from, order := group(len(s.pool.Nodes), len(all), func(at int) int32 { return nodes[at] })
-		*on = standersOn{s.pool.changes + 1, from, make([]stander, len(all))}
+		from, order := group(len(s.pool.Nodes), len(works), func(at int) int32 { return nodes[at] })
 		for i, at := range order {
-			on.of[i] = all[at]
+			order[i] = works[at]
 		}
+		*on = standersOn{s.pool.changes + 1, from, order}
 	}
-	return func(yield func(stander, *Seat) bool) {
+	return func(yield func(int32, *Seat) bool) {
 		for at := range p.stays {
 			v := p.stays[at].Place.Node
 			if v < 0 || slices.ContainsFunc(p.stays[:at], func(one placement.Stay) bool { return one.Place.Node == v }) {
 				continue
 			}
-			for _, who := range on.of[on.from[v]:on.from[v+1]] {
-				if !yield(who, &w.Room.Seats[who.work][who.seat]) {
-					return
+			last := int32(None)
+			for _, i := range on.works[on.from[v]:on.from[v+1]] {
+				if i == last {
+					continue
+				}
+				last = i
+				for n := range w.Room.Seats[i] { // in whatever order they are by now
+					if one := &w.Room.Seats[i][n]; one.Node == s.pool.Nodes[v] && !yield(i, one) {
+						return
+					}
 				}
 			}
 		}
