@@ -48,7 +48,7 @@ func (s gathering) gather(p *promise) bool {
 			nodes = append(nodes, s.placer.Topology.Nodes(domain))
 		}
 	}
-	on := s.standing()
+	on := s.loads()
 	var best *gathered
 	free, _ := s.promises.profile.KeepFree(Never, true, func(int32) bool { return true })
 	s.leave()
@@ -117,36 +117,30 @@ func (g *gathered) compare(other *gathered) int {
 	return cmp.Or(cmp.Compare(g.busy, other.busy), cmp.Compare(g.lost, other.lost))
 }
 
-// A stander is a task that stands on a node.
-type stander struct {
+// A load is a task that stands on a node.
+type load struct {
 	stay       placement.Stay
 	busy, lost int64
 }
 
-// standing are the tasks of the pool, by node.
-func (s gathering) standing() map[int32][]stander {
-	w, on := s.world, make(map[int32][]stander)
-	for _, i := range s.pool.Works {
+// loads are the tasks of the pool, by node.
+func (s gathering) loads() map[int32][]load {
+	w, on := s.world, make(map[int32][]load)
+	for i, one := range s.promising.standing() {
 		k := &w.Works[i]
-		for at := range w.Room.Seats[i] {
-			one := &w.Room.Seats[i][at]
-			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) {
-				continue
-			}
-			set := &w.Definition(k, k.Current).Sets[one.Set]
-			out := stander{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}
-			out.busy = s.pool.chargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)
-			const second = 1_000_000
-			out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / second) / WholeDevice
-			on[out.stay.Place.Node] = append(on[out.stay.Place.Node], out)
-		}
+		set := &w.Definition(k, k.Current).Sets[one.Set]
+		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}
+		out.busy = s.pool.chargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)
+		const second = 1_000_000
+		out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / second) / WholeDevice
+		on[out.stay.Place.Node] = append(on[out.stay.Place.Node], out)
 	}
 	return on
 }
 
 // gatherIn finds places on some nodes, all where it is told none, once what stands on the fewest of
 // them has left: those with the least on them first.
-func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]stander) *gathered {
+func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gathered {
 	x := s.pool.Index
 	if nodes == nil {
 		for v := range s.pool.Nodes {

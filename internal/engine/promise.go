@@ -28,7 +28,8 @@ type promises struct {
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]memo
 	// open are definitions as they may be used later, see [promising.open].
-	open map[string]*Definition
+	open       map[string]*Definition
+	standersOn standersOn
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
@@ -239,15 +240,7 @@ func (s promising) stands(p *promise) (stands bool) {
 	if p.gathers {
 		return s.gathering().stands(p)
 	}
-	s.behind().without(p.work, p.at, p.duration, func() {
-		for i := range p.stays {
-			one := &p.stays[i]
-			if !s.pool.Index.Fits(one.Shape, one.Place) || s.pool.Index.Take(one.Shape, one.Place) != nil {
-				return
-			}
-		}
-		stands = true
-	})
+	s.promises.profile.Without(p.work, func() { stands = s.promises.profile.Free(p.at, p.duration, p.stays) })
 	return stands
 }
 
@@ -343,13 +336,20 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
 		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
 	}
+	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
+	if len(d.Stranger) == 0 { // else other nodes are open at other times
+		for set, n := range p.unit.Add {
+			asks.Needs = append(asks.Needs, placement.Need{Shape: d.Sets[set].Placed, Tasks: int64(n)})
+		}
+	}
 	for {
 		from, some := s.admittedFrom(p, window)
 		if !some {
 			return false
 		}
 		window.From = from
-		at, found := s.promises.profile.Earliest(window, key, exact, func(at int64) bool { return s.placeHeld(p, at) })
+		asks.Window = window
+		at, found := s.promises.profile.Earliest(asks)
 		if !found {
 			return false
 		}

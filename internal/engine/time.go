@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -135,22 +136,75 @@ func (s promising) newProfile() *placement.Profile {
 			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
 		}
 	}
-	for _, i := range s.pool.Works {
+	for i, one := range s.standing() {
 		k := &w.Works[i]
-		for at := range w.Room.Seats[i] {
-			one := &w.Room.Seats[i][at]
-			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) {
-				continue
-			}
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			goes, _ := s.pool.evictedAt(w, k, one)
-			profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
-		}
+		shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+		goes, _ := s.pool.evictedAt(w, k, one)
+		profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
 	}
 	for i := range s.pool.Reserved {
 		profile.Opens(s.pool.Reserved[i].Until)
 	}
 	return profile
+}
+
+// standing yields who stands in the pool, task by task.
+func (s promising) standing() iter.Seq2[int32, *Seat] {
+	w := s.world
+	return func(yield func(int32, *Seat) bool) {
+		for _, i := range s.pool.Works {
+			k := &w.Works[i]
+			for at := range w.Room.Seats[i] {
+				one := &w.Room.Seats[i][at]
+				if w.NodePool[one.Node] == s.index && !w.Outside(k, one.Node) && !yield(i, one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// standersOn are who stands in a pool, by node.
+type standersOn struct {
+	changes int64 // Pool.changes when they were listed, plus one
+	from    []int32
+	works   []int32 // one after the other where several tasks of one are on a node
+}
+
+// standingOn yields who stands on the nodes of a promise, task by task.
+func (s promising) standingOn(p *promise) iter.Seq2[int32, *Seat] {
+	w, on := s.world, &s.promises.standersOn
+	if on.changes != s.pool.changes+1 {
+		var nodes, works []int32
+		for i, one := range s.standing() {
+			nodes, works = append(nodes, w.Position[one.Node]), append(works, i)
+		}
+		from, order := group(len(s.pool.Nodes), len(works), func(at int) int32 { return nodes[at] })
+		for i, at := range order {
+			order[i] = works[at]
+		}
+		*on = standersOn{s.pool.changes + 1, from, order}
+	}
+	return func(yield func(int32, *Seat) bool) {
+		for at := range p.stays {
+			v := p.stays[at].Place.Node
+			if v < 0 || slices.ContainsFunc(p.stays[:at], func(one placement.Stay) bool { return one.Place.Node == v }) {
+				continue
+			}
+			last := int32(None)
+			for _, i := range on.works[on.from[v]:on.from[v+1]] {
+				if i == last {
+					continue
+				}
+				last = i
+				for n := range w.Room.Seats[i] { // in whatever order they are by now
+					if one := &w.Room.Seats[i][n]; one.Node == s.pool.Nodes[v] && !yield(i, one) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload (B1).
