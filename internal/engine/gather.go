@@ -210,7 +210,7 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 // stands says whether the places that are gathered would take the tasks still once all that stands on
 // their nodes has left, beside what is promised to others at any time.
 func (s gathering) stands(p *promise) bool {
-	x, on := s.pool.Index, s.standing()
+	x, on := s.pool.Index, s.loads()
 	m, _ := s.promises.profile.KeepFree(Never, true, func(holder int32) bool { return holder != p.work })
 	defer x.Undo(m)
 	s.leave()
@@ -233,16 +233,11 @@ func (s gathering) stands(p *promise) bool {
 // have left but of whom the places are gathered for.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
 	w := s.world
-	for _, i := range s.pool.Works {
-		k := &w.Works[i]
-		for at := range w.Room.Seats[i] {
-			one := &w.Room.Seats[i][at]
-			place := one.place(w)
-			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) || !slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
-				return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
-			}) {
-				continue
-			}
+	for i, one := range s.promising.standing() {
+		k, place := &w.Works[i], one.place(w)
+		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
+			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
+		}) {
 			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
 			stays = append(stays, placement.Stay{Shape: shape, Place: place, Until: one.endsIn(w, k)})
 		}
