@@ -275,7 +275,7 @@ func (p *Profile) search(q *Question, from, last int64, content bool) (at int64,
 
 // hasRoom says whether there is room for each of some needs by itself.
 func (p *Profile) hasRoom(needs []Need) bool {
-	return !slices.ContainsFunc(needs, func(n Need) bool { return p.index.roomInAll(n.Shape) < n.Tasks })
+	return !slices.ContainsFunc(needs, func(n Need) bool { return roomInAll(p.index, n.Shape) < n.Tasks })
 }
 
 // During calls do while the index has free what is free in the whole window: from the

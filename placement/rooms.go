@@ -18,21 +18,21 @@ func (x *Index) Rooms(s Shape) []int32 {
 	if sh == nil {
 		return make([]int32, len(x.nodes))
 	}
-	return x.roomsOf(s, &sh.rooms).on
+	return roomsOf(x, s, &sh.rooms).on
 }
 
 // roomInAll is how many tasks of the shape all nodes take together, at most; it takes the time of
 // Rooms.
-func (x *Index) roomInAll(s Shape) int64 {
+func roomInAll(x *Index, s Shape) int64 {
 	sh := x.shape(s)
 	if sh == nil {
 		return 0
 	}
-	return x.roomsOf(s, &sh.rooms).all
+	return roomsOf(x, s, &sh.rooms).all
 }
 
 // roomsOf brings what is remembered of a shape up to date.
-func (x *Index) roomsOf(s Shape, r *rooms) *rooms {
+func roomsOf(x *Index, s Shape, r *rooms) *rooms {
 	look := func(v int32) {
 		now := int32(x.RoomOn(s, v))
 		r.all += int64(now - r.on[v])

@@ -173,7 +173,7 @@ func (s *search) candidates() []UnitID {
 			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
 				continue
 			}
-			if known < 0 || !r.judgedAlike(known, id) {
+			if known < 0 || !judgedAlike(r, known, id) {
 				judged, known = r.first(a, id), id
 			}
 			switch judged {
@@ -237,7 +237,7 @@ func (s *search) countBudgets(candidates []UnitID) {
 
 // judgedAlike says whether two units of a leaf are judged alike as the first to go: they
 // share what they are charged, and what protects them.
-func (r *Evaluator) judgedAlike(x, y UnitID) bool {
+func judgedAlike(r *Evaluator, x, y UnitID) bool {
 	a, b := &r.state[x], &r.state[y]
 	if a.protection != b.protection || a.byClass != b.byClass || (a.bars|b.bars)&budgeted != 0 {
 		return false
@@ -328,13 +328,13 @@ func (s *search) places(candidates []UnitID) {
 		eachSet(nodes, func(some []int32) { s.tryNodes(some, candidates) })
 	case s.ask.Domains != nil:
 		s.tryDomains(nodes, candidates)
-		s.tryAnywhere(candidates)
+		tryAnywhere(s, candidates)
 	default:
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
 		}
 		tryEach(s, nodes[:min(len(nodes), singleNodes)], candidates)
-		s.tryAnywhere(candidates)
+		tryAnywhere(s, candidates)
 	}
 	if s.ask.mode == Consolidate {
 		switch {
@@ -349,7 +349,7 @@ func (s *search) places(candidates []UnitID) {
 
 // tryAnywhere tries the candidates wherever they stand. Leaf by leaf they are listed by
 // standing, by which a reclaim takes of each.
-func (s *search) tryAnywhere(candidates []UnitID) {
+func tryAnywhere(s *search, candidates []UnitID) {
 	s.ask.inStanding = s.ask.reclaims()
 	s.try(nil, candidates)
 	s.ask.inStanding = false

@@ -256,22 +256,6 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 	return s.slab.cut(reasons), nil
 }
 
-// A verdictSlab is memory from which lists of verdicts are cut, as there are very many
-// short ones.
-type verdictSlab struct{ free []Verdict }
-
-// cut is a copy of a list; of one without verdicts it is not nil.
-func (b *verdictSlab) cut(list []Verdict) []Verdict {
-	const size = 64
-	if len(b.free) < len(list) {
-		b.free = make([]Verdict, max(len(list), size))
-	}
-	out := b.free[:len(list):len(list)]
-	b.free = b.free[len(list):]
-	copy(out, list)
-	return out
-}
-
 // shortfall is the verdict about what a bound of the queue tree leaves.
 func (s diagnosis) shortfall(asked question, short quota.Shortfall) Verdict {
 	p := s.pool
