@@ -243,7 +243,11 @@ func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 	}
 	w, fault := unfold(f, form, nil)
 	if fault != nil && strict != nil {
-		return located(f, faultsOf(strict), none) // JSON says more of itself than YAML does
+		told := located(f, faultsOf(strict), none) // JSON says more of itself than YAML does
+		if fault.Code == allot.FaultTooMany {
+			told = append([]Fault{*fault}, told...) // and why it must be JSON
+		}
+		return told
 	}
 	if fault != nil {
 		return []Fault{*fault}
