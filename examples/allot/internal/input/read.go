@@ -245,7 +245,8 @@ func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 	if fault != nil && strict != nil {
 		told := located(f, faultsOf(strict), none) // JSON says more of itself than YAML does
 		if fault.Code == allot.FaultTooMany {
-			told = append([]Fault{*fault}, told...) // and why it must be JSON
+			const some = 20 // of why it is not right JSON, which it would have to be
+			told = append([]Fault{*fault}, told[:min(len(told), some)]...)
 		}
 		return told
 	}
