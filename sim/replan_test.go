@@ -65,6 +65,28 @@ func TestReplan(t *testing.T) {
 	})
 }
 
+// TestNothingRestsForFewerTasks: who comes behind those that stand, asks more than they leave and would
+// do with less starts with that at once.
+func TestNothingRestsForFewerTasks(t *testing.T) {
+	one := allot.Request{GPU: allot.GPURequest{Count: 1}}
+	job := func(id string, at, takes time.Duration, set allot.PodSet) Job {
+		return Job{Submit: at, Duration: takes, Workload: allot.Workload{ID: id, PodSets: []allot.PodSet{set}}}
+	}
+	in := &Input{Cluster: allot.State{Nodes: []allot.Node{{ID: "n", Devices: make([]allot.Device, 2)}}}, Jobs: []Job{
+		job("a", 0, 100*time.Second, allot.PodSet{Count: 1, Request: one}),
+		job("b", time.Second, 1000*time.Second, allot.PodSet{Count: 2, Min: 1, Request: one}),
+	}}
+	for _, scheduler := range []Scheduler{SRTF(), SRSF()} {
+		r, err := Run(in, Options{Scheduler: scheduler, NoVerify: true, NoReasons: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := &r.Jobs[1]; b.Starts == 0 || b.FirstStart != time.Second {
+			t.Errorf("%s: b starts at %v", scheduler.Name, b.FirstStart)
+		}
+	}
+}
+
 // restless is a ranking by which every decision is asked for.
 type restless struct{ ranking }
 

@@ -99,7 +99,7 @@ func rootCommand(s *Session) *cobra.Command {
 		Short:         "answers about a GPU cluster and its scheduling",
 		Long:          rootText + "\n" + exitCodes,
 		Version:       version(),
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2, // letters that are otherwise
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("takes a command")
@@ -131,6 +131,9 @@ func rootCommand(s *Session) *cobra.Command {
 			if check == nil {
 				check = cobra.NoArgs
 			}
+			if what := oneForm(cmd.Name()); what != "" && s.format != output.Text {
+				return usagef("the answer is %s, and -o has no other form of it", what)
+			}
 			if err := check(cmd, args); err != nil {
 				return &usageError{err}
 			}
@@ -140,6 +143,21 @@ func rootCommand(s *Session) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	return root
+}
+
+// oneForm is what a command answers with that has one form only, "" of all others.
+func oneForm(command string) string {
+	switch command {
+	case "report":
+		return "a page"
+	case "topology":
+		return "a picture, or with -html a page"
+	case "serve":
+		return "pages"
+	case "schema":
+		return "a JSON Schema"
+	}
+	return ""
 }
 
 // longFlags writes flags of several letters with two dashes, as the library for

@@ -65,6 +65,10 @@ func TestUsage(t *testing.T) {
 	}{
 		{nil, "allot: takes a command; allot -h shows the usage\n", Usage},
 		{[]string{"pla"}, "allot: there is no command \"pla\"; did you mean plan?; allot -h shows the usage\n", Usage},
+		{[]string{"lsit"}, "allot: there is no command \"lsit\"; did you mean fit or list?; allot -h shows the usage\n", Usage},
+		{[]string{"report", "-o", "json", lab}, "allot: the answer is a page, and -o has no other form of it; allot report -h shows the usage\n", Usage},
+		{[]string{"topology", "-o", "yaml", lab}, "allot: the answer is a picture, or with -html a page, and -o ", Usage},
+		{[]string{"schema", "-o", "yaml"}, "allot: the answer is a JSON Schema, and -o ", Usage},
 		{[]string{"plan"}, "allot: which state? name its files with -f FILE, or in ALLOT_STATE; allot plan -h shows the usage\n", Usage},
 		{[]string{"plan", "-", "-f", "-"}, "allot: standard input can be read once only; allot plan -h shows the usage\n", Usage},
 		{[]string{"plan", "-colour"}, "allot: unknown shorthand flag: 'c' in -colour; allot plan -h shows the usage\n", Usage},

@@ -1,7 +1,7 @@
 // Package input reads states, changes and workloads as people write them: YAML or JSON,
 // amounts with units, presets of policies by name, devices by their number, several
 // files that make one state. It also writes a state in that form, and what is read of
-// it is the same state again, exactly.
+// it is the same state again, exactly, with times to the microsecond as in its JSON.
 //
 // # The two forms
 //

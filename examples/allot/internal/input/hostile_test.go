@@ -26,6 +26,7 @@ var hostile = map[string][3]string{
 	"deep.yaml":       {"", "[", ""},
 	"comments.yaml":   {"nodes:\n", "# x\n", "- {id: a}\n"},
 	"lines.yaml":      {"workloads:\n- id: |\n", "    x\n", ""},
+	"devices.yaml":    {"nodes:\n", "- {id: nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn, devices: 64}\n", ""},
 	"text.yaml":       {`workloads: [{id: "`, "x", `"}]`},
 	"anchors.yaml":    {"nodes:\n", "- &a {id: n}\n", ""},
 	"documents.yaml":  {"", "---\nnodes: []\n", ""},
@@ -50,6 +51,9 @@ func TestHostile(t *testing.T) {
 			t.Logf("%v, %d MiB from the system: %.120v", time.Since(began).Round(time.Millisecond), m.Sys>>20, err)
 			if m.Sys > memory {
 				t.Errorf("takes %d MiB", m.Sys>>20)
+			}
+			if name == "devices.yaml" && !strings.Contains(err.Error(), "must not unfold") {
+				t.Errorf("17 million devices are read: %.200v", err)
 			}
 			var faulty *Error
 			if errors.As(err, &faulty) && len(faulty.Faults) > mostFaults+1 {

@@ -210,6 +210,15 @@ func TestEveryAmountIsMeasured(t *testing.T) {
 	walk(stateForm)
 }
 
+// TestCrowdedJSON: JSON in the form for people that has too much in it is told so, and not only
+// that it is not the exact form.
+func TestCrowdedJSON(t *testing.T) {
+	_, err := State([]File{{"x", []byte(`{"nodes":[` + strings.Repeat(`{"id":"n","devices":8},`, maxSeparators/4) + `{}]}`)}})
+	if err == nil || !strings.Contains(err.Error(), "commas, colons, lines and the like") {
+		t.Errorf("%.300v", err)
+	}
+}
+
 // FuzzState: no input makes the reading panic or hang, and what is read comes back.
 func FuzzState(f *testing.F) {
 	for _, text := range []string{

@@ -243,7 +243,12 @@ func read(f File, form *jsonform.Form, take func([]byte) error) []Fault {
 	}
 	w, fault := unfold(f, form, nil)
 	if fault != nil && strict != nil {
-		return located(f, faultsOf(strict), none) // JSON says more of itself than YAML does
+		told := located(f, faultsOf(strict), none) // JSON says more of itself than YAML does
+		if fault.Code == allot.FaultTooMany {
+			const some = 20 // of why it is not right JSON, which it would have to be
+			told = append([]Fault{*fault}, told[:min(len(told), some)]...)
+		}
+		return told
 	}
 	if fault != nil {
 		return []Fault{*fault}

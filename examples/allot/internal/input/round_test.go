@@ -11,12 +11,14 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// everyState are the states of all JSON files of the project that are states.
+// everyState are the states of all files of the project that are states, and those that its scenarios set
+// up, as their JSON has them: a scenario may say times to the nanosecond.
 func everyState(t *testing.T) map[string]*allot.State {
 	t.Helper()
 	found := make(map[string]*allot.State)
 	root := filepath.Join("..", "..", "..", "..")
-	for _, pattern := range []string{"examples/*/testdata/*.json", "testdata/*/*.json", "examples/allot/internal/*/testdata/*.json"} {
+	for _, pattern := range []string{"examples/*/testdata/*.json", "testdata/*/*.json", "examples/allot/internal/*/testdata/*.json",
+		"examples/allot/testdata/*.yaml", "testdata/*/*.txt"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -26,13 +28,21 @@ func everyState(t *testing.T) map[string]*allot.State {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var s allot.State
-			if s.UnmarshalJSON(data) == nil && allot.Check(&s) == nil {
-				found[name] = &s
+			d, err := State([]File{{name, data}})
+			if err != nil {
+				continue // it is no state
+			}
+			text, err := d.State.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[name] = new(allot.State)
+			if err := found[name].UnmarshalJSON(text); err != nil {
+				t.Fatal(name, err)
 			}
 		}
 	}
-	if len(found) < 5 {
+	if len(found) < 500 {
 		t.Fatalf("only %d states found", len(found))
 	}
 	return found

@@ -73,18 +73,26 @@ func field(name string) jsonform.Step { return jsonform.Step{Name: name, Index: 
 func entry(name string) jsonform.Step { return jsonform.Step{Name: name, Index: jsonform.IsKey} }
 func at(index int) jsonform.Step      { return jsonform.Step{Index: index} }
 
+// spend counts values, and says whether there may be so many.
+func (w *walker) spend(values int) bool {
+	w.left -= values
+	if w.left >= 0 && w.out.Len() <= maxJSON && len(w.path) <= maxDepth {
+		return true
+	}
+	if !w.full {
+		w.full = true
+		w.fault(allot.FaultTooMany, "", "must not unfold to more than "+strconv.Itoa(maxValues)+" values, nor to many times its size, "+
+			strconv.Itoa(maxJSON>>20)+" MiB or "+strconv.Itoa(maxDepth)+" levels")
+	}
+	return false
+}
+
 // enter counts a value and follows an alias. It is nil where there is to be no more.
 func (w *walker) enter(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	w.left--
-	if w.left < 0 || w.out.Len() > maxJSON || len(w.path) > maxDepth {
-		if !w.full {
-			w.full = true
-			w.fault(allot.FaultTooMany, "", "must not unfold to more than "+strconv.Itoa(maxValues)+" values, nor to many times its size, "+
-				strconv.Itoa(maxJSON>>20)+" MiB or "+strconv.Itoa(maxDepth)+" levels")
-		}
+	if !w.spend(1) {
 		return nil
 	}
 	if w.all || w.wanted != nil {
@@ -236,9 +244,11 @@ func (w *walker) devices(n *yaml.Node, f *jsonform.Form) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!int":
 		w.out.WriteByte('[')
-		for i := range w.count(n) {
-			w.comma(i)
-			w.out.WriteString("{}")
+		if alike := w.count(n); w.spend(alike) { // each is a value
+			for i := range alike {
+				w.comma(i)
+				w.out.WriteString("{}")
+			}
 		}
 		w.out.WriteByte(']')
 		return

@@ -9,7 +9,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/input"
 )
 
@@ -43,13 +42,13 @@ func accepts(t *testing.T, s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// Whatever the program reads the schema takes: all states of the project, in the exact form
-// and in that for people.
+// Whatever the program reads the schema takes: all states of the project and of its scenarios, in the
+// exact form and in that for people.
 func TestAcceptsStates(t *testing.T) {
 	s := compiled(t)
 	root := filepath.Join("..", "..", "..", "..")
 	found := 0
-	for _, pattern := range []string{"examples/*/testdata/*.json", "testdata/*/*.json"} {
+	for _, pattern := range []string{"examples/*/testdata/*.json", "testdata/*/*.json", "examples/allot/testdata/*.yaml", "testdata/*/*.txt"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -59,15 +58,24 @@ func TestAcceptsStates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var state allot.State
-			if state.UnmarshalJSON(data) != nil || allot.Check(&state) != nil {
-				continue
+			read, err := input.State([]input.File{{Name: name, Data: data}})
+			if err != nil {
+				continue // it is no state
 			}
 			found++
-			if err := accepts(t, s, data); err != nil {
+			if filepath.Ext(name) == ".yaml" {
+				if err := accepts(t, s, asJSON(t, data)); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			exact, err := read.State.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := accepts(t, s, exact); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			people, err := input.YAML(&state)
+			people, err := input.YAML(read.State)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +84,7 @@ func TestAcceptsStates(t *testing.T) {
 			}
 		}
 	}
-	if found < 5 {
+	if found < 400 {
 		t.Errorf("only %d states found", found)
 	}
 }
