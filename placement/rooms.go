@@ -6,7 +6,7 @@ import "math/bits"
 type rooms struct {
 	read uint64  // of Index.moved
 	on   []int32 // by node
-	all  int64
+	all  int64   // of all nodes together
 }
 
 // Rooms lists, by position, how many tasks of the shape each node takes now, as
@@ -18,24 +18,26 @@ func (x *Index) Rooms(s Shape) []int32 {
 	if sh == nil {
 		return make([]int32, len(x.nodes))
 	}
-	return x.roomsOf(s, &sh.rooms).on
+	sh.rooms.catchUp(x, s)
+	return sh.rooms.on
 }
 
 // roomInAll is how many tasks of the shape all nodes take together, at most; it takes the time of
 // Rooms.
-func (x *Index) roomInAll(s Shape) int64 {
+func roomInAll(x *Index, s Shape) int64 {
 	sh := x.shape(s)
 	if sh == nil {
 		return 0
 	}
-	return x.roomsOf(s, &sh.rooms).all
+	sh.rooms.catchUp(x, s)
+	return sh.rooms.all
 }
 
-// roomsOf brings what is remembered of a shape up to date.
-func (x *Index) roomsOf(s Shape, r *rooms) *rooms {
+// catchUp brings what is remembered of a shape up to date.
+func (r *rooms) catchUp(x *Index, s Shape) {
 	look := func(v int32) {
 		now := int32(x.RoomOn(s, v))
-		r.all += int64(now - r.on[v])
+		r.all += int64(now) - int64(r.on[v])
 		r.on[v] = now
 	}
 	if r.on == nil || x.moved.lost(r.read) {
@@ -50,7 +52,6 @@ func (x *Index) roomsOf(s Shape, r *rooms) *rooms {
 	for ; r.read < x.moved.written; r.read++ {
 		look(x.moved.at(r.read))
 	}
-	return r
 }
 
 // PlaceOn returns the place on one node that the strategy prefers for a task of

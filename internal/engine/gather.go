@@ -126,7 +126,7 @@ type load struct {
 // loads are the tasks of the pool, by node.
 func (s gathering) loads() map[int32][]load {
 	w, on := s.world, make(map[int32][]load)
-	for i, one := range s.promising.standing() {
+	for i, one := range s.behind().standing() {
 		k := &w.Works[i]
 		set := &w.Definition(k, k.Current).Sets[one.Set]
 		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}

@@ -61,7 +61,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	w := s.world
 	by = None
 	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
-	for i, one := range s.standingOn(p) {
+	for i, one := range s.behind().standingOn(p) {
 		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
 			!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
 			by, ran = i, by == i && ran || one.origin >= 0
@@ -97,7 +97,7 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 // waitsFor are the workloads that stand on places of a promise now, by ID.
 func (s telling) waitsFor(p *promise) (list []int32) {
 	w := s.world
-	for i, one := range s.standingOn(p) {
+	for i, one := range s.behind().standingOn(p) {
 		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			list = append(list, i)
 		}
