@@ -109,6 +109,9 @@ func (s telling) waitsFor(p *promise) (list []int32) {
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,
 // by workload (B7).
 func (d *Decision) Reservations() (out []Reservation) {
+	if d.kept {
+		return d.promised
+	}
 	w := d.World
 	for _, s := range w.Solvers {
 		held := s.promising().telling().heldByEach()
@@ -125,6 +128,12 @@ func (d *Decision) Reservations() (out []Reservation) {
 	}
 	slices.SortStableFunc(out, func(a, b Reservation) int { return w.dividing().compareIDs(a.Work, b.Work) })
 	return out
+}
+
+// keepPromises has the decision tell of promises what it tells now, whatever becomes of its world.
+func (d *Decision) keepPromises() {
+	d.promised, d.nextEnd = d.Reservations(), d.NextEnd()
+	d.kept = true
 }
 
 // lostTo is the cause of a promise that was kept, and of which the places were then taken.
@@ -183,6 +192,9 @@ func (d *Decision) EndOf(i int32) int64 {
 // NextEnd is the earliest time after now, in pools that promise, at which something that holds
 // a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
 func (d *Decision) NextEnd() int64 {
+	if d.kept {
+		return d.nextEnd
+	}
 	w, next := d.World, int64(Never)
 	note := func(at int64) {
 		if at > w.Now {
