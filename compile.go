@@ -27,6 +27,11 @@ type world struct {
 	tasks                         []engine.Holding // arena of newTasks
 	rare                          []engine.Rare    // arena of newRare
 	timed                         map[int32]bool   // works that have a NotBefore (B1)
+	// dated are works of pools that promise of which something runs that is expected to end, by the
+	// first time as of which its end depends on what time it is; fixed says that what something of them
+	// depends on does not follow the time or the others alone.
+	dated map[int32]int64
+	fixed bool
 }
 
 // A pool is a compiled pool, and the names of what is in it.

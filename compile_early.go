@@ -61,10 +61,10 @@ func (w *world) noteTimed(i int32, k *Workload) {
 }
 
 // addTimed adds to the differences of two versions the workloads that are early in one of
-// them only.
+// them only, and those of which something is predicted to end otherwise.
 func (t *follower) addTimed(works []table.Difference[Workload], n *nouns) []table.Difference[Workload] {
 	w := t.world
-	if len(w.timed) == 0 || w.state.Now.Equal(n.now) && w.state.Now.IsZero() == n.now.IsZero() {
+	if len(w.timed)+len(w.dated) == 0 || w.state.Now.Equal(n.now) && w.state.Now.IsZero() == n.now.IsZero() {
 		return works
 	}
 	changed := make(map[string]bool, len(works))
@@ -76,12 +76,25 @@ func (t *follower) addTimed(works []table.Difference[Workload], n *nouns) []tabl
 	was := len(works)
 	for i := range w.timed { // sorted below
 		k := &w.state.Workloads[i]
-		if known := n.workloads.Get(k.ID); known != nil && !changed[k.ID] && k.isEarly(w.state.Now) != k.isEarly(n.now) {
+		known, at := n.workloads.Get(k.ID), w.dated[i]
+		if known != nil && !changed[k.ID] && (k.isEarly(w.state.Now) != k.isEarly(n.now) || w.isDated(i) && at <= max(w.Now, micros(n.now))) {
+			works = append(works, table.Difference[Workload]{Before: known, After: known})
+		}
+	}
+	for i, at := range w.dated { // sorted below
+		known := n.workloads.Get(w.state.Workloads[i].ID)
+		if known != nil && !changed[known.ID] && !w.timed[i] && at <= max(w.Now, micros(n.now)) {
 			works = append(works, table.Difference[Workload]{Before: known, After: known})
 		}
 	}
 	slices.SortFunc(works[was:], func(a, b table.Difference[Workload]) int { return strings.Compare(a.After.ID, b.After.ID) })
 	return works
+}
+
+// isDated says whether what runs of a work is predicted to end.
+func (w *world) isDated(i int32) bool {
+	_, known := w.dated[i]
+	return known
 }
 
 // nextBefore is the earliest time at which some workload is early no more ; Never if

@@ -66,6 +66,7 @@ func (p *pool) compileHeld() {
 // promised.
 func (w *world) compileTimes(i int32, given *Workload) {
 	k := &w.Works[i]
+	delete(w.dated, i)
 	if !slices.ContainsFunc(append([]engine.Form{k.Form}, k.Others...), func(f engine.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
 		return
 	}
@@ -75,6 +76,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		own.Reserved.HeldSince = max(micros(given.HeldSince), 0)
 	}
 	k.Rare = &own
+	w.fixed = w.fixed || !given.HeldSince.IsZero() || own.Reserved != nil && own.Reserved.Gathers
 	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
 	for t := range k.Tasks {
 		h := &k.Tasks[t]
@@ -89,17 +91,36 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			started = w.Now
 		}
 		h.Behind = w.behind(given.Tasks[source].Behind)
+		w.fixed = w.fixed || given.Tasks[source].Behind != ""
 		times := &w.Definition(k, h.Form).Times
 		h.Overran = h.Phase == engine.Running && laterTime(max(started, 0), times.Duration) <= w.Now
+		first := laterTime(max(started, 0), min(times.Duration, times.Limit))
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
 		if given.FixedWork > 0 && h.Phase == engine.Running {
+			first = min(first, given.fixedEnd())
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
 		}
 		if until := given.Tasks[source].Until; !until.IsZero() { // it was cut to fit a hole
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), h.Ends, min(h.Enforced, micros(until)), grace)
 			h.Until = micros(until)
+			first = min(first, h.Until)
 		}
+		w.noteDated(i, h, first)
 	}
+}
+
+// noteDated notes a time from which on the end of a task of a work depends on what time it is.
+func (w *world) noteDated(i int32, h *engine.Holding, at int64) {
+	if h.Phase == engine.Claimed {
+		at = 0 // it is as if it began now
+	}
+	if was, known := w.dated[i]; at == engine.Never || known && was <= at {
+		return
+	}
+	if w.dated == nil {
+		w.dated = make(map[int32]int64)
+	}
+	w.dated[i] = at
 }
 
 // behind is the workload of a name that has been promised something, plus one; 0 is that none

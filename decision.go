@@ -28,7 +28,7 @@ var ErrUnknown = errors.New("allot: not in the state")
 type Decision struct {
 	snapshot *Snapshot
 	actions  []Action
-	// reservations are the promises, which only a pool that is decided in full makes.
+	// reservations are the promises.
 	reservations []PlannedReservation
 	nextAt       time.Time
 	work         Work
@@ -51,7 +51,8 @@ func (d *Decision) decide(ctx context.Context) error {
 		if err == nil {
 			var plan Plan
 			t.world.writeActions(&plan, found)
-			d.actions, d.work = plan.Actions, Work(found.Work)
+			t.world.writeReservations(&plan, found)
+			d.actions, d.reservations, d.nextAt, d.work = plan.Actions, plan.Reservations, plan.NextAt, Work(found.Work)
 		}
 		d.snapshot.followers.giveBack(t)
 		if d.incremental = !errors.Is(err, engine.ErrCut); d.incremental {

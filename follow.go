@@ -75,7 +75,7 @@ func newFollower(n *nouns) *follower {
 		return nil // what is closed to whom depends on the time
 	}
 	w, err := compile(n.state())
-	if err != nil {
+	if err != nil || w.fixed {
 		return nil
 	}
 	t := &follower{Incremental: engine.NewIncremental(w.World), at: *n, world: w, slots: make(map[string]int32, len(w.Works))}
@@ -168,6 +168,9 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 	if !known || w.NodePool[n] < 0 {
 		return false
 	}
+	if t.Promises() {
+		return false // promises know what is lost, and how much there is
+	}
 	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
 	p := w.pools[w.NodePool[n]]
 	blocks := p.Blocks
@@ -224,6 +227,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 			delete(touched, i)
 			t.Drop(i)
 			delete(w.timed, i)
+			delete(w.dated, i)
 			w.state.Workloads[i] = Workload{}
 		case c.Before == nil:
 			came = append(came, c.After.ID)
@@ -245,7 +249,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 		}
 		w.Works[i].Rank = rank
 	}
-	return t.Suits()
+	return !w.fixed && t.Suits()
 }
 
 // canSet says whether a change of a queue is one of its settings alone, and of
@@ -255,6 +259,9 @@ func (t *follower) canSet(c table.Difference[Queue]) bool {
 		return false
 	}
 	p := t.world.pools[t.world.leaf[c.After.ID].Pool]
+	if p.Policy.Reserve.Depth > 0 && c.Before.Durations != c.After.Durations {
+		return false // they are of all its workloads
+	}
 	if p.Blocks || c.After.Queueing != c.Before.Queueing { // what is impossible for ever may be otherwise
 		return false
 	}

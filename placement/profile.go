@@ -116,8 +116,8 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 	if p.behind == nil {
 		p.behind = map[int32][]Stay{}
 	}
-	for i := range stays {
-		stays[i].Until = p.Round(stays[i].Until)
+	for i, one := range stays {
+		stays[i].Until = p.Round(one.Until)
 	}
 	p.behind[holder] = stays
 }
@@ -195,10 +195,9 @@ func (p *Profile) Held(holder int32) []Stay { return p.holds[holder] }
 // Duration from then on is free, up to an end that is rounded up as ends are. Never is no bound, and a window without end.
 type Window struct{ From, Before, Duration int64 }
 
-// A Question is what [Profile.Earliest] is asked: whether Fits holds of the index, as it is told
-// the start, in some window.
+// A Question is what [Profile.Earliest] is asked of a window: whether Fits holds of the index,
+// told the start.
 type Question struct {
-	Window
 	// Key is the caller's: of two questions with one key neither Fits nor the duration may
 	// differ; 0 is no key.
 	Key int64
@@ -227,8 +226,8 @@ type Need struct {
 // nothing is more free than at the time before. What is held aside, more is free the later it is: if Fits
 // is monotone, and there was room where it did not hold, the first time without which nothing can be found is
 // looked for by leaps that double, then by halving, and the sweep goes on from there.
-func (p *Profile) Earliest(q Question) (int64, bool) {
-	from, last := max(q.From, p.now), min(p.last, q.Before-1)
+func (p *Profile) Earliest(w Window, q Question) (int64, bool) {
+	from, last := max(w.From, p.now), min(p.last, w.Before-1)
 	all := from == p.now
 	if known, ok := p.earliest[q.Key]; ok && q.Key != 0 {
 		from = max(from, known)
@@ -236,10 +235,10 @@ func (p *Profile) Earliest(q Question) (int64, bool) {
 	if from > last {
 		return 0, false
 	}
-	at, found, refused := p.search(&q, from, last, q.Exact && len(p.opens) == 0)
+	at, found, refused := p.search(&q, w.Duration, from, last, q.Exact && len(p.opens) == 0)
 	if refused { // some time before that must have more free, with nothing held
 		if from, found = p.leap(at, last, q.Fits); found {
-			at, found, _ = p.search(&q, from, last, false)
+			at, found, _ = p.search(&q, w.Duration, from, last, false)
 		}
 	}
 	if !found {
@@ -253,8 +252,8 @@ func (p *Profile) Earliest(q Question) (int64, bool) {
 
 // search sweeps over the times from one to a last one. It may be content with the first at which
 // what is asked does not fit though there is room for what it needs: it is refused there.
-func (p *Profile) search(q *Question, from, last int64, content bool) (at int64, found, refused bool) {
-	s := p.begin(from, q.Duration)
+func (p *Profile) search(q *Question, duration, from, last int64, content bool) (at int64, found, refused bool) {
+	s := p.begin(from, duration)
 	defer s.end()
 	for freer := true; ; {
 		if (freer || !q.Exact) && p.hasRoom(q.Needs) {

@@ -6,7 +6,7 @@ import "math/bits"
 type rooms struct {
 	read uint64  // of Index.moved
 	on   []int32 // by node
-	all  int64
+	all  int64   // of all nodes together
 }
 
 // Rooms lists, by position, how many tasks of the shape each node takes now, as
@@ -18,7 +18,8 @@ func (x *Index) Rooms(s Shape) []int32 {
 	if sh == nil {
 		return make([]int32, len(x.nodes))
 	}
-	return roomsOf(x, s, &sh.rooms).on
+	sh.rooms.catchUp(x, s)
+	return sh.rooms.on
 }
 
 // roomInAll is how many tasks of the shape all nodes take together, at most; it takes the time of
@@ -28,14 +29,15 @@ func roomInAll(x *Index, s Shape) int64 {
 	if sh == nil {
 		return 0
 	}
-	return roomsOf(x, s, &sh.rooms).all
+	sh.rooms.catchUp(x, s)
+	return sh.rooms.all
 }
 
-// roomsOf brings what is remembered of a shape up to date.
-func roomsOf(x *Index, s Shape, r *rooms) *rooms {
+// catchUp brings what is remembered of a shape up to date.
+func (r *rooms) catchUp(x *Index, s Shape) {
 	look := func(v int32) {
 		now := int32(x.RoomOn(s, v))
-		r.all += int64(now - r.on[v])
+		r.all += int64(now) - int64(r.on[v])
 		r.on[v] = now
 	}
 	if r.on == nil || x.moved.lost(r.read) {
@@ -50,7 +52,6 @@ func roomsOf(x *Index, s Shape, r *rooms) *rooms {
 	for ; r.read < x.moved.written; r.read++ {
 		look(x.moved.at(r.read))
 	}
-	return r
 }
 
 // PlaceOn returns the place on one node that the strategy prefers for a task of

@@ -66,7 +66,7 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 		return nil
 	}
 	w := s.world
-	for i, one := range s.promising().standingOn(p) {
+	for i, one := range s.standingOn(p) {
 		if k := &w.Works[i]; s.stepsAside(one, i, p) {
 			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
 			stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})

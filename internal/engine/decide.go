@@ -55,6 +55,11 @@ type Decision struct {
 	changed, redivided bool
 	// settled is the epoch in which the last pass within the lines began, see repeats.
 	settled int64
+	// promised and nextEnd are what Reservations and NextEnd tell once the world does not know it
+	// any more, as kept says.
+	promised []Reservation
+	nextEnd  int64
+	kept     bool
 	// unplain: by the orders that an Incremental keeps it does not tell what is decided.
 	unplain bool
 }

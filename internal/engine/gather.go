@@ -133,7 +133,7 @@ type load struct {
 // loads are the tasks of the pool, by node.
 func (s gathering) loads() map[int32][]load {
 	w, on := s.world, make(map[int32][]load)
-	for i, one := range s.promising.standing() {
+	for i, one := range s.behind().standing() {
 		k := &w.Works[i]
 		set := &w.Definition(k, k.Current).Sets[one.Set]
 		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}
@@ -233,7 +233,7 @@ func (s gathering) stands(p *promise) bool {
 // have left but of whom the places are gathered for.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
 	w := s.world
-	for i, one := range s.promising.standing() {
+	for i, one := range s.behind().standing() {
 		k, place := &w.Works[i], one.place(w)
 		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
 			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0

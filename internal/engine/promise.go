@@ -358,8 +358,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 			return false
 		}
 		window.From = from
-		asks.Window = window
-		at, found := s.promises.profile.Earliest(asks)
+		at, found := s.promises.profile.Earliest(window, asks)
 		if !found {
 			return false
 		}

@@ -61,7 +61,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	w := s.world
 	by = None
 	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
-	for i, one := range s.standingOn(p) {
+	for i, one := range s.behind().standingOn(p) {
 		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
 			!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
 			by, ran = i, by == i && ran || one.origin >= 0
@@ -97,7 +97,7 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 // waitsFor are the workloads that stand on places of a promise now, by ID.
 func (s telling) waitsFor(p *promise) (list []int32) {
 	w := s.world
-	for i, one := range s.standingOn(p) {
+	for i, one := range s.behind().standingOn(p) {
 		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			list = append(list, i)
 		}
@@ -109,6 +109,9 @@ func (s telling) waitsFor(p *promise) (list []int32) {
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,
 // by workload (B7).
 func (d *Decision) Reservations() (out []Reservation) {
+	if d.kept {
+		return d.promised
+	}
 	w := d.World
 	for _, s := range w.Solvers {
 		held := s.promising().telling().heldByEach()
@@ -125,6 +128,12 @@ func (d *Decision) Reservations() (out []Reservation) {
 	}
 	slices.SortStableFunc(out, func(a, b Reservation) int { return w.dividing().compareIDs(a.Work, b.Work) })
 	return out
+}
+
+// keepPromises has the decision tell of promises what it tells now, whatever becomes of its world.
+func (d *Decision) keepPromises() {
+	d.promised, d.nextEnd = d.Reservations(), d.NextEnd()
+	d.kept = true
 }
 
 // lostTo is the cause of a promise that was kept, and of which the places were then taken.
@@ -183,6 +192,9 @@ func (d *Decision) EndOf(i int32) int64 {
 // NextEnd is the earliest time after now, in pools that promise, at which something that holds
 // a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
 func (d *Decision) NextEnd() int64 {
+	if d.kept {
+		return d.nextEnd
+	}
 	w, next := d.World, int64(Never)
 	note := func(at int64) {
 		if at > w.Now {

@@ -136,7 +136,7 @@ func (s promising) newProfile() *placement.Profile {
 			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
 		}
 	}
-	for i, one := range s.standing() {
+	for i, one := range s.behind().standing() {
 		k := &w.Works[i]
 		shape := w.Definition(k, k.Current).Sets[one.Set].Placed
 		goes, _ := s.pool.evictedAt(w, k, one)
@@ -149,7 +149,7 @@ func (s promising) newProfile() *placement.Profile {
 }
 
 // standing yields who stands in the pool, task by task.
-func (s promising) standing() iter.Seq2[int32, *Seat] {
+func (s behind) standing() iter.Seq2[int32, *Seat] {
 	w := s.world
 	return func(yield func(int32, *Seat) bool) {
 		for _, i := range s.pool.Works {
@@ -172,7 +172,7 @@ type standersOn struct {
 }
 
 // standingOn yields who stands on the nodes of a promise, task by task.
-func (s promising) standingOn(p *promise) iter.Seq2[int32, *Seat] {
+func (s behind) standingOn(p *promise) iter.Seq2[int32, *Seat] {
 	w, on := s.world, &s.promises.standersOn
 	if on.changes != s.pool.changes+1 {
 		var nodes, works []int32

@@ -100,6 +100,7 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 	if ok = err == nil && !d.unplain; ok {
 		if err = w.Close(d); err == nil {
 			w.tellActions(d)
+			d.keepPromises()
 		}
 	}
 	one.takeBack()
