@@ -46,6 +46,7 @@ type promise struct {
 	unit     gang.Unit
 	asks     quota.Amounts
 	stays    []placement.Stay // by pod set, then task
+	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
 	lost     bool             // some place is not there any more
 	gathers  bool             // its time is not known, and its places are held from now on
 	was      *Promise         // as the state has it, or nil
