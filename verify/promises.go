@@ -317,11 +317,18 @@ func (v *promising) fits(p *promised) {
 			continue
 		}
 		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
-			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one)
+			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !v.isDue(one)
 		}); len(list) > 0 {
 			v.fail(at, ruleBackfill, "what the plan places may be there at %s: %s", text(p.from), list[0].message)
 		}
 	}
+}
+
+// isDue says whether what the plan has placed had been promised a time (B4), which may have come to be
+// this one (B7): another may have been promised what is free once it is expected to have ended.
+func (v *promising) isDue(one *standing) bool {
+	was := one.workload.source.Reserved
+	return !one.moves && was != nil && was.Rule != allot.ByGathering
 }
 
 // gathered checks that what is gathered for one fits beside all that is promised to others, and that
@@ -369,8 +376,22 @@ func (p *promised) has(n *verifiedNode, devices []int) bool {
 func text(t int64) string { return time.UnixMicro(t).UTC().Format(time.RFC3339) }
 
 // overfullAt says what of a node is overfull at a time with what is promised of it and such as
-// stands there.
-func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands func(*standing) bool) (list []objection) {
+// stands there: while those are there whose devices another gathers, and once they have left for it.
+func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands func(*standing) bool) []objection {
+	gatherer := slices.IndexFunc(v.list, func(other *promised) bool {
+		return other != p && other.gathers && slices.ContainsFunc(other.tasks, func(t plannedTask) bool { return t.node == n })
+	})
+	if gatherer < 0 {
+		return v.overfullWith(p, n, now, v.list, stands)
+	}
+	other := v.list[gatherer]
+	rest := slices.DeleteFunc(slices.Clone(v.list), func(one *promised) bool { return one == other })
+	return append(v.overfullWith(p, n, now, rest, stands),
+		v.overfullWith(p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
+}
+
+// overfullWith is overfullAt with some promises.
+func (v *promising) overfullWith(p *promised, n *verifiedNode, now int64, promises []*promised, stands func(*standing) bool) (list []objection) {
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
 	for i := range v.stands[n] {
@@ -378,7 +399,7 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
 		}
 	}
-	for _, other := range v.list {
+	for _, other := range promises {
 		if other != p && (other.from > now || other.to <= now) {
 			continue
 		}

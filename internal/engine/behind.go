@@ -169,10 +169,7 @@ func (s behind) leavesTo(p *promise, d *Definition, unit gang.Unit) bool {
 	if !some {
 		return false
 	}
-	stays := s.promises.profile.Release(p.work)
-	stands := s.promising().stands(p)
-	s.promises.profile.Hold(p.work, stays)
-	return stands
+	return s.promising().standsStill(p)
 }
 
 // borrows says whether a seat is of what is lent, at the time, by a reservation of which the

@@ -439,6 +439,7 @@ func (w closing) keepDevicesOf(node int32, seats []*Seat) {
 		rows = append(rows, row)
 	}
 	to := restoreDevices(rows, alikeDevices(&w.Pools[w.NodePool[node]].Placed[w.Position[node]]))
+	w.Solvers[w.NodePool[node]].promising().rename(w.Position[node], to)
 	for _, s := range seats {
 		if s.Devices = renamed(s.Devices, to); s.origin >= 0 && w.Holdings[s.origin].where() == s.where() {
 			s.commit = None

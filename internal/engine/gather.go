@@ -67,15 +67,15 @@ func (s gathering) gather(p *promise) bool {
 		p.stays[i].Place.Pipelined = false
 	}
 	s.window(p)
-	return s.leavesOthers(p)
+	return s.sparesOthers(p)
 }
 
-// leavesOthers says whether all that is promised stands as it did once the places are held.
-func (s gathering) leavesOthers(p *promise) bool {
+// sparesOthers says whether all that is promised stands as it did once the places are held.
+func (s gathering) sparesOthers(p *promise) bool {
 	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
 	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-		return other != p && len(s.promises.profile.Held(other.work)) > 0 && !s.promising.stands(other)
+		return other != p && len(s.promises.profile.Held(other.work)) > 0 && !s.standsStill(other)
 	})
 	s.promises.profile.Release(p.work)
 	s.promises.profile.Behind(p.work, behind)

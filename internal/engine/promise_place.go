@@ -147,6 +147,33 @@ func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
 		w.dividing().compareIDs(i, p.work)) < 0)
 }
 
+// due is the promise of who would start, if its time has come, or nil: it is not in the way of those
+// that were promised its places from when it is expected to have ended (B2, B4).
+func (s promising) due(r reach) *promise {
+	if p := s.of(r.work); p != nil && !r.moves && !p.gathers && p.was != nil && p.at <= max(s.world.Now, 0) {
+		return p
+	}
+	return nil
+}
+
+// behindDue are the promises that stand only because one that is due is expected to end, if its places
+// reach them. While what is tried hides what stands they are those that were.
+func (s promising) behindDue(due *promise, r reach, trial bool) []*promise {
+	switch {
+	case due == nil:
+		return nil
+	case trial:
+		return due.behindIt
+	}
+	due.behindIt = nil
+	for _, p := range s.promises.list {
+		if p != due && p.at >= s.until(due) && p.at < r.until && !s.standsBeside(p, due, due.stays) {
+			due.behindIt = append(due.behindIt, p)
+		}
+	}
+	return due.behindIt
+}
+
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
 // it takes others, if every promise in whose way it is finds equal places at the same time
 // (B5).
@@ -160,6 +187,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	}
 	entitled := s.pool.Room.Entitled(f.Queue, asks)
 	reached, own := int32(0), false
+	due := s.due(r)
 	bound := func(p *promise) bool {
 		return p.at < r.until && p.work != r.work && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
 	}
@@ -175,12 +203,15 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
 	asked := reaching{f.Definition, reached, entitled, s.claims, f.NonPreemptible, r.cut}
-	remembers := !trial && !own && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
+	remembers := !trial && !own && due == nil && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
 	if remembers && all.refused[asked].stands(s.pool) {
 		s.decision.Work.Remembered++
 		return nil, false, nil
 	}
 	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
+	if behindIt := s.behindDue(due, r, trial); !found && err == nil && len(behindIt) > 0 {
+		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return bound(p) && !slices.Contains(behindIt, p) })
+	}
 	if !found && err == nil && !trial && !r.moves {
 		charge, found, err = s.behind().place(r, f, d, unit, beside, asks, bound)
 	}

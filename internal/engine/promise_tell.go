@@ -41,6 +41,21 @@ func (s telling) causeOf(p *promise, was int64) *Verdict {
 	return &v
 }
 
+// rename has what is promised of a node's devices be told by the names that these go by in the plan.
+func (s promising) rename(node int32, to []int32) {
+	for _, p := range s.promises.list {
+		for at := range p.stays {
+			place := &p.stays[at].Place
+			if now := renamed(place.Devices, to); place.Node == node && now != place.Devices {
+				if p.asFound == nil {
+					p.asFound = slices.Clone(p.stays)
+				}
+				place.Devices = now
+			}
+		}
+	}
+}
+
 // stillLeaving is the first workload, by ID, of which something is leaving that is on the places
 // of a promise; none is nobody.
 func (s telling) stillLeaving(p *promise) int32 {
@@ -162,9 +177,13 @@ func (s telling) heldByEach() map[int32][]int64 {
 	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range inTime {
 		d, held, at := w.Definition(&w.Works[p.work], p.form), make([]int64, s.pool.Plain), 0
+		found := p.stays
+		if p.asFound != nil {
+			found = p.asFound
+		}
 		for set, n := range p.unit.Add {
 			for range n {
-				one := &p.stays[at]
+				one := &found[at]
 				if at++; x.Fits(one.Shape, one.Place) && x.Take(one.Shape, one.Place) == nil {
 					for _, a := range s.pool.chargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
 						if int(a.Resource) < s.pool.Plain {
