@@ -236,11 +236,7 @@ func (s *search) countBudgets(candidates []UnitID) {
 // share what they are charged, and what protects them.
 func (r *Evaluator) judgedAlike(x, y UnitID) bool {
 	a, b := &r.state[x], &r.state[y]
-	if a.protection != b.protection || a.byClass != b.byClass || (a.bars|b.bars)&budgeted != 0 {
-		return false
-	}
-	held, other := r.units[x].Charge, r.units[y].Charge
-	return len(held) == len(other) && (len(held) == 0 || &held[0] == &other[0])
+	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && (a.bars|b.bars)&budgeted == 0
 }
 
 // first judges a unit as the first to go, under any order.
