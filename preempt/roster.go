@@ -192,3 +192,10 @@ func (r *roster) alone(id UnitID) bool {
 	u := &r.state[id]
 	return u.bars&wide == 0 && r.single(id)
 }
+
+// judgedAlike says whether two units of a leaf are judged alike as the first to go: they
+// share what they are charged, and what protects them.
+func (r *roster) judgedAlike(x, y UnitID) bool {
+	a, b := &r.state[x], &r.state[y]
+	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && (a.bars|b.bars)&budgeted == 0
+}

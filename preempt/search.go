@@ -232,13 +232,6 @@ func (s *search) countBudgets(candidates []UnitID) {
 	}
 }
 
-// judgedAlike says whether two units of a leaf are judged alike as the first to go: they
-// share what they are charged, and what protects them.
-func (r *Evaluator) judgedAlike(x, y UnitID) bool {
-	a, b := &r.state[x], &r.state[y]
-	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && (a.bars|b.bars)&budgeted == 0
-}
-
 // first judges a unit as the first to go, under any order.
 func (r *Evaluator) first(a *ask, id UnitID) verdict {
 	a.kind = inOrder
@@ -321,13 +314,13 @@ func (s *search) places(candidates []UnitID) {
 		eachSet(nodes, func(some []int32) { s.tryNodes(some, candidates) })
 	case s.ask.Domains != nil:
 		s.tryDomains(nodes, candidates)
-		s.tryAnywhere(candidates)
+		tryAnywhere(s, candidates)
 	default:
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
 		}
 		tryEach(s, nodes[:min(len(nodes), singleNodes)], candidates)
-		s.tryAnywhere(candidates)
+		tryAnywhere(s, candidates)
 	}
 	if s.ask.mode == Consolidate {
 		switch {
@@ -342,7 +335,7 @@ func (s *search) places(candidates []UnitID) {
 
 // tryAnywhere tries the candidates wherever they stand. Leaf by leaf they are listed by
 // standing, by which a reclaim takes of each.
-func (s *search) tryAnywhere(candidates []UnitID) {
+func tryAnywhere(s *search, candidates []UnitID) {
 	s.ask.inStanding = s.ask.reclaims()
 	s.try(nil, candidates)
 	s.ask.inStanding = false
