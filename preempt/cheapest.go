@@ -14,7 +14,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		takeCheapest(s, offersFor(s, candidates).each(s))
 		return
 	}
-	offers := &leastFirst[offer]{search: s, listOf: func(o *offer) *list { return &o.list }}
+	offers := &leastFirst[offer]{search: s, items: make([]offer, 0, len(nodes)), listOf: func(o *offer) *list { return &o.list }}
 	for _, n := range nodes {
 		if ended(s) {
 			break

@@ -121,6 +121,7 @@ type unitState struct {
 	next                 UnitID // of the same workload
 	leaf, priority, work int32
 	node                 int32  // on which all of it stands, where that is one task; else −1
+	charge               int32  // the same of all that share what they are charged
 	holds                uint64 // resources below 64 that it is charged
 	bars                 bars
 	alive                bool

@@ -3,6 +3,8 @@ package preempt
 import (
 	"cmp"
 	"slices"
+
+	"github.com/allotsched/allot/quota"
 )
 
 // A roster lists the units of a pool: by queue and by node, the best standing first once
@@ -20,6 +22,27 @@ type roster struct {
 	touched    []int32  // the nodes on which units came or went
 	keys       []standingKey
 	here       []UnitID // memory for lists of byNode
+	charges    map[sharedCharge]int32
+}
+
+// A sharedCharge is a list of amounts that is told by where it lies.
+type sharedCharge struct {
+	first *quota.Amount
+	some  int
+}
+
+// chargeOf numbers lists of amounts, from 1 on.
+func (r *roster) chargeOf(list quota.Amounts) int32 {
+	key := sharedCharge{&list[0], len(list)}
+	known := r.charges[key]
+	if known == 0 {
+		if r.charges == nil {
+			r.charges = make(map[sharedCharge]int32)
+		}
+		known = int32(len(r.charges) + 1)
+		r.charges[key] = known
+	}
+	return known
 }
 
 // A standingKey is a unit with what of its standing tells most apart beside it, which is
@@ -168,4 +191,11 @@ func (r *roster) single(id UnitID) bool {
 func (r *roster) alone(id UnitID) bool {
 	u := &r.state[id]
 	return u.bars&wide == 0 && r.single(id)
+}
+
+// judgedAlike says whether two units of a leaf are judged alike as the first to go: they
+// share what they are charged, and what protects them.
+func (r *roster) judgedAlike(x, y UnitID) bool {
+	a, b := &r.state[x], &r.state[y]
+	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && (a.bars|b.bars)&budgeted == 0
 }

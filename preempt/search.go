@@ -173,7 +173,7 @@ func (s *search) candidates() []UnitID {
 			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
 				continue
 			}
-			if known < 0 || !judgedAlike(r, known, id) {
+			if known < 0 || !r.judgedAlike(known, id) {
 				judged, known = r.first(a, id), id
 			}
 			switch judged {
@@ -233,17 +233,6 @@ func (s *search) countBudgets(candidates []UnitID) {
 			s.refusal.Budgeted++
 		}
 	}
-}
-
-// judgedAlike says whether two units of a leaf are judged alike as the first to go: they
-// share what they are charged, and what protects them.
-func judgedAlike(r *Evaluator, x, y UnitID) bool {
-	a, b := &r.state[x], &r.state[y]
-	if a.protection != b.protection || a.byClass != b.byClass || (a.bars|b.bars)&budgeted != 0 {
-		return false
-	}
-	held, other := r.units[x].Charge, r.units[y].Charge
-	return len(held) == len(other) && (len(held) == 0 || &held[0] == &other[0])
 }
 
 // first judges a unit as the first to go, under any order.

@@ -228,6 +228,9 @@ func (r *Evaluator) stateOf(u *Unit) unitState {
 	if len(u.Tasks) == 1 {
 		out.node = u.Tasks[0].Place.Node
 	}
+	if len(u.Charge) > 0 {
+		out.charge = r.chargeOf(u.Charge)
+	}
 	for _, a := range u.Charge {
 		if a.Value > 0 && a.Resource < 64 {
 			out.holds |= 1 << a.Resource

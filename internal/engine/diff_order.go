@@ -256,7 +256,9 @@ func (w closing) writeAfter(d *Decision, from int) error {
 			taken[t.Node] = true
 		}
 	}
-	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes)), position: make([]int32, len(w.Nodes))}
+	l := leavers{
+		world: w.World, on: make([][]int32, len(w.Nodes)), position: make([]int32, len(w.Nodes)), names: make(map[*Shape]placement.Shape),
+	}
 	for _, p := range w.Pools {
 		var nodes []placement.Node
 		for at, n := range p.Nodes {
@@ -271,8 +273,9 @@ func (w closing) writeAfter(d *Decision, from int) error {
 		}
 		l.before = append(l.before, x)
 	}
-	into := func(p *Pool, node int32) (*placement.Index, int32) {
-		return l.before[slices.Index(w.Pools, p)], l.position[node]
+	into := func(p *Pool, shape *Shape, node int32) (*placement.Index, placement.Shape, int32) {
+		x := l.before[slices.Index(w.Pools, p)]
+		return x, l.name(x, shape), l.position[node]
 	}
 	if err := w.settling().occupy(w.holdingsBefore(taken), into); err != nil {
 		return err
@@ -330,6 +333,18 @@ type leavers struct {
 	on       [][]int32
 	before   []*placement.Index
 	position []int32
+	names    map[*Shape]placement.Shape // of shapes in before, each in that of its pool
+}
+
+// name is what a shape is called in the index of its pool, which has other names than that
+// of the pool itself.
+func (l *leavers) name(x *placement.Index, shape *Shape) placement.Shape {
+	name, known := l.names[shape]
+	if !known {
+		name = x.Shape(shape.Request)
+		l.names[shape] = name
+	}
+	return name
 }
 
 // read lists what leaves some nodes: what was terminating, and what runs and has to go.
@@ -362,7 +377,7 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 	byNode := make(map[int32]*awaited)
 	for _, t := range d.Placed[a.From:a.To] {
 		s := &definition.Sets[t.Set]
-		shape, place := x.Shape(s.Request), placement.Place{Node: l.position[t.Node], Devices: t.Devices}
+		shape, place := l.name(x, s), placement.Place{Node: l.position[t.Node], Devices: t.Devices}
 		lack := x.Lacks(shape, place)
 		behind := w.Works[a.Work].pipelined && w.closing().waitsAt(a.Work, t)
 		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {

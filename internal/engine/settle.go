@@ -84,18 +84,15 @@ func (w settling) settle(d *Decision) error {
 
 // occupy tells the placement indices what runs, is releasing and is claimed (S4): into
 // names the index that is told of a node, and the node's position in it.
-func (w settling) occupy(held []Holding, into func(p *Pool, node int32) (*placement.Index, int32)) error {
+func (w settling) occupy(held []Holding, into func(p *Pool, shape *Shape, node int32) (*placement.Index, placement.Shape, int32)) error {
 	for i := range held {
 		h := &held[i]
 		if w.NodePool[h.Node] < 0 {
 			continue
 		}
 		shape, p := w.footprint(h)
-		x, at := into(p, h.Node)
-		name, place := shape.Placed, placement.Place{Node: at, Devices: h.Devices, Pipelined: h.Phase == Claimed}
-		if x != p.Index { // another index has other names
-			name = x.Shape(shape.Request)
-		}
+		x, name, at := into(p, shape, h.Node)
+		place := placement.Place{Node: at, Devices: h.Devices, Pipelined: h.Phase == Claimed}
 		err := x.Take(name, place)
 		if err == nil && h.Phase == Terminating {
 			err = x.Release(name, place)
@@ -107,9 +104,9 @@ func (w settling) occupy(held []Holding, into func(p *Pool, node int32) (*placem
 	return nil
 }
 
-// own are a pool's index, and the node's position in it.
-func (w settling) own(p *Pool, node int32) (*placement.Index, int32) {
-	return p.Index, w.Position[node]
+// own are a pool's index, what the shape is called there, and the node's position in it.
+func (w settling) own(p *Pool, shape *Shape, node int32) (*placement.Index, placement.Shape, int32) {
+	return p.Index, shape.Placed, w.Position[node]
 }
 
 // place is the place of a task, pipelined where it has only been claimed.
