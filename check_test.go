@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
@@ -19,6 +17,8 @@ import (
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // sound is a State without faults or warnings that has something of
@@ -724,4 +724,28 @@ func TestCheckNeverPanics(t *testing.T) {
 			}
 		}
 	})
+}
+
+// V1: an exit code is one of 32 bits, which is only a question where int has
+// more.
+func TestCheckExitCodes(t *testing.T) {
+	if strconv.IntSize == 32 {
+		t.Skip("an int cannot be out of range here")
+	}
+	above, below := int64(math.MaxInt32)+1, int64(math.MinInt32)-1
+	for want, spoil := range map[string]func(*State){ // each by itself: order cannot matter
+		`pools[1] (p1).policy.preemptedExitCode: must be ≤ 2147483647, is 2147483648`: func(s *State) {
+			s.Pools[1].Policy.PreemptedExitCode = int(above)
+		},
+		`workloads[0] (w0).exitActions[0].code: must be ≥ -2147483648, is -2147483649`: func(s *State) {
+			s.Workloads[0].ExitActions[0].Code = int(below)
+		},
+	} {
+		s := sound()
+		spoil(s)
+		var all *InvalidError
+		if err := Check(s); !errors.As(err, &all) || !errors.Is(err, FaultRange) || all.Faults[0].String() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 }
