@@ -1,0 +1,157 @@
+package preempt
+
+import "slices"
+
+// candidates are the units that may be taken, judged as the first ones to go,
+// by leaf and standing.
+func (s *search) candidates() []UnitID {
+	r, a := s.room, s.ask
+	var out []UnitID
+	for leaf := range r.byLeaf {
+		if a.mode == Preempt && r.Scope != WithinPool && int32(leaf) != a.Leaf {
+			continue
+		}
+		units := r.inLeaf(int32(leaf))
+		if len(units) == 0 || a.reclaims() && int32(leaf) == a.Leaf {
+			continue
+		}
+		s.refusal.Units += len(units)
+		if a.reclaims() && withinLines(r, a, int32(leaf)) {
+			continue
+		}
+		if a.mode == Preempt {
+			units = lowerThan(r, units, a.Priority)
+		}
+		r.Effort.Spend(1 + len(units)/lookedAt)
+		if a.mode != Consolidate && len(units) > 0 {
+			r.protect(int32(leaf))
+		}
+		judged, known := verdict(0), UnitID(-1)
+		for _, id := range units {
+			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
+				continue
+			}
+			if known < 0 || !r.judgedAlike(known, id) {
+				judged, known = r.first(a, id), id
+			}
+			switch judged {
+			case lawful, notYet:
+				out = append(out, id)
+			case turns:
+				s.refusal.Turning++
+			}
+		}
+	}
+	s.countBudgets(out)
+	return out
+}
+
+// withinLines is a sound bound (M8): R2 keeps a reclaim from all units of a leaf, as its
+// side is within its line in all that is short, and nothing else is counted of them.
+func withinLines(r *Evaluator, a *ask, leaf int32) bool {
+	if len(r.timed) > 0 || len(r.budgets) > 0 || r.Straddle == Spare {
+		return false
+	}
+	side, _ := r.sides(a, leaf)
+	return !slices.ContainsFunc(a.short, func(res int32) bool {
+		use := r.use(side, res)
+		return use > r.quota(side, res) && (!a.byShare() || use > r.share(side, res))
+	})
+}
+
+// lowerThan are those of a leaf's units, the best standing first, that are preemptible
+// and of a lower priority.
+func lowerThan(r *Evaluator, units []UnitID, priority int32) []UnitID {
+	at, _ := slices.BinarySearchFunc(units, priority, func(id UnitID, priority int32) int {
+		if u := r.units[id]; u.NonPreemptible || u.Priority >= priority {
+			return -1
+		}
+		return 1
+	})
+	return units[at:]
+}
+
+// countBudgets counts the candidates that disruption budgets keep from going
+// together (M7).
+func (s *search) countBudgets(candidates []UnitID) {
+	r := s.room
+	if len(r.budgets) == 0 {
+		return
+	}
+	left := slices.Clone(r.budgets)
+	for owner, n := range r.starting {
+		left[owner] += n
+	}
+	for _, id := range slices.Backward(candidates) {
+		u := r.units[id]
+		if u.Owner < 0 || u.Running == 0 {
+			continue
+		}
+		if left[u.Owner] -= int64(u.Running); left[u.Owner] < 0 {
+			s.refusal.Budgeted++
+		}
+	}
+}
+
+// first judges a unit as the first to go, under any order.
+func (r *Evaluator) first(a *ask, id UnitID) verdict {
+	a.kind = inOrder
+	return r.judge(a, id)
+}
+
+// boundHolds says whether what is free and what might be taken at most are
+// enough in all (M8).
+func (s *search) boundHolds(candidates []UnitID) bool {
+	r, a := s.room, s.ask
+	free := a.nodes(r.Index).Free(a.Set)
+	most := make([]int64, r.width)
+	if a.mode != Consolidate {
+		s.addMost(most, candidates)
+	}
+	for _, need := range a.Need {
+		have := free.Milli
+		if need.Resource > 0 {
+			have = free.Amounts[need.Resource-1]
+		}
+		if addUpTo(have, most[need.Resource]) < need.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// addMost bounds what may be taken of each resource: of a leaf, by R9, either its
+// excess or what is not protected.
+func (s *search) addMost(most []int64, candidates []UnitID) {
+	r, a := s.room, s.ask
+	either := int32(-1)
+	if a.reclaims() && len(a.short) == 1 {
+		either = a.short[0]
+	}
+	for i := 0; i < len(candidates); {
+		leaf := r.state[candidates[i]].leaf
+		all, loose := int64(0), int64(0)
+		for ; i < len(candidates) && r.state[candidates[i]].leaf == leaf; i++ {
+			for _, held := range r.units[candidates[i]].Charge {
+				if held.Resource != either {
+					most[held.Resource] = addUpTo(most[held.Resource], held.Value)
+					continue
+				}
+				all = addUpTo(all, held.Value)
+				if r.protectionOf(a, candidates[i]) == none {
+					loose = addUpTo(loose, held.Value)
+				}
+			}
+		}
+		if either >= 0 {
+			all = min(all, max(loose, r.use(leaf, either)-r.lineOf(leaf, either, a.byShare())))
+			most[either] = addUpTo(most[either], all)
+		}
+	}
+}
+
+// fewNodes is up to how many nodes with candidates all sets of them are tried.
+const fewNodes = 6
+
+// singleNodes is how many single nodes are tried for a gang.
+const singleNodes = 64
