@@ -2,6 +2,7 @@ package allot
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -77,6 +78,40 @@ func sameBounds(t *rapid.T, s *Snapshot) {
 	if !sameResidents(residentsOf(s.nouns.workloads), s.nouns.residents) {
 		t.Fatal("what stands on nodes is not kept")
 	}
+	for r := range s.nouns.residents.All() {
+		if r.held != nil && !reflect.DeepEqual(amountsOf(r.held), amountsOf(heldAnew(&s.nouns, r))) {
+			t.Fatalf("on %s is held %v, and kept is %v", r.node, amountsOf(heldAnew(&s.nouns, r)), amountsOf(r.held))
+		}
+	}
+}
+
+// heldAnew is what tasks hold of a node, counted from its workloads.
+func heldAnew(n *nouns, r *resident) *heldOn {
+	node := n.nodes.Get(r.node)
+	h := &newLedger([]Node{*node})[0]
+	for _, id := range r.workloads {
+		w := n.workloads.Get(id)
+		for i := range w.Tasks {
+			if t := &w.Tasks[i]; t.Node == r.node {
+				h.enter(node, w.setOf(t), t, 1)
+			}
+		}
+	}
+	return h
+}
+
+// amountsOf is what is held of each thing of which there is some, or something is held.
+func amountsOf(h *heldOn) map[string]held {
+	m := map[string]held{"slots": h.slots}
+	for i, d := range h.devices {
+		m["device "+strconv.Itoa(i)] = d
+	}
+	for _, a := range h.amounts {
+		if a.held != (held{}) {
+			m["resource "+a.resource] = a.held
+		}
+	}
+	return m
 }
 
 func totalsOf(s *sums) map[string]total {
