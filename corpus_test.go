@@ -20,7 +20,7 @@ var (
 
 // TestCorpus writes the states on which plansequal (.ci/tools) compares the
 // plans of two commits: those that every solve of every scenario sees, and random
-// ones, a third of them from lives of clusters on which work is evicted.
+// ones, many of them from lives of clusters on which work is evicted, or promised a time and places.
 func TestCorpus(t *testing.T) {
 	if *corpusFile == "" {
 		t.Skip("no -corpus: plansequal in .ci/tools gives one")
@@ -41,6 +41,7 @@ func TestCorpus(t *testing.T) {
 			c.write(s)
 		}
 		c.life(seed)
+		c.promises(seed)
 	}
 	if err := buffer.Flush(); err != nil {
 		t.Fatal(err)
@@ -104,5 +105,22 @@ func (c *corpus) life(seed uint64) {
 		}
 		leave(random, h.s)
 		h.change()
+	}
+}
+
+// promises writes the states that a cluster comes to on which places are promised, as time passes:
+// before what is promised, and with it in the state.
+func (c *corpus) promises(seed uint64) {
+	s, d := drawnTimed(seed), rand.New(rand.NewPCG(seed, 31))
+	for step := range 4 {
+		c.write(s)
+		plan, err := allot.Solve(s)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if s, err = allot.Apply(s, plan); err != nil {
+			c.Fatal(err)
+		}
+		s = passTime(d, s, plan, step)
 	}
 }

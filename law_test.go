@@ -301,3 +301,140 @@ func passTime(d *rand.Rand, s *allot.State, plan *allot.Plan, step int) *allot.S
 	}
 	return s
 }
+
+// TestHostilePlans: whatever a plan names, and whenever it says that something ends, Plan of
+// verify and Apply answer; and a plan that names what is not there is refused by both.
+func TestHostilePlans(t *testing.T) {
+	refused := 0
+	for _, family := range allot.Families {
+		for seed := range deep.Seeds(t, 90) {
+			s := family.Draw(seed)
+			p, err := allot.Solve(s)
+			if err != nil {
+				continue
+			}
+			d := rand.New(rand.NewPCG(seed, 1))
+			for range 40 {
+				hostile, nowhere := spoilt(d, s, p)
+				judged := verify.Plan(s, hostile)
+				if _, err := allot.Apply(s, hostile); nowhere && (judged == nil || err == nil) {
+					t.Fatalf("%s, seed %d: the plan names what is not there: verify says %v, Apply %v", family.Name, seed, judged, err)
+				}
+				if judged != nil {
+					refused++
+				}
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no plan is refused")
+	}
+}
+
+// spoilt is the plan with one thing of it made another, and whether it names what is not there then.
+func spoilt(d *rand.Rand, s *allot.State, p *allot.Plan) (hostile *allot.Plan, nowhere bool) {
+	q := *p
+	q.Actions, q.Reservations = slices.Clone(p.Actions), slices.Clone(p.Reservations)
+	names := []string{"", "nowhere"}
+	for _, w := range s.Workloads {
+		names = append(names, w.ID)
+	}
+	name := names[d.IntN(len(names))]
+	if len(q.Actions) > 0 && d.IntN(2) == 0 {
+		at := d.IntN(len(q.Actions))
+		if gives := slices.IndexFunc(q.Actions, func(a allot.Action) bool { return a.Kind == allot.Evict || a.Kind == allot.Shrink }); gives >= 0 {
+			at = gives
+		}
+		return &q, spoil(d, s, &q.Actions[at], name)
+	}
+	if len(q.Reservations) == 0 {
+		q.Reservations = []allot.PlannedReservation{{Workload: name}}
+	}
+	spoilPromise(d, s, &q.Reservations[d.IntN(len(q.Reservations))], name)
+	return &q, false
+}
+
+// spoil makes one thing of an action another, and says whether it names what is not there then.
+func spoil(d *rand.Rand, s *allot.State, a *allot.Action, name string) (nowhere bool) {
+	switch d.IntN(12) {
+	case 0:
+		a.Behind = name
+	case 1:
+		a.Reason.Code, a.Reason.Workload = allot.Behind, name
+	case 2:
+		a.Workload = name
+		return name == "nowhere"
+	case 3:
+		a.Form = d.IntN(5) - 2
+	case 4:
+		a.Kind = allot.ActionKind(d.IntN(10))
+	case 5:
+		a.Until = s.Now.AddDate(d.IntN(900)-400, 0, 0)
+	case 6:
+		a.Tasks = []allot.Placement{{PodSet: podSetOrNowhere(d, s), Index: d.IntN(9) - 4, Node: nodeOrNowhere(d, s), Devices: []int{d.IntN(80) - 10}}}
+		return a.Tasks[0].Node == "nowhere"
+	default:
+		return spoilTask(d, s, a)
+	}
+	return false
+}
+
+// spoilTask makes one place of an action another.
+func spoilTask(d *rand.Rand, s *allot.State, a *allot.Action) (nowhere bool) {
+	if len(a.Tasks) == 0 {
+		return false
+	}
+	a.Tasks = slices.Clone(a.Tasks)
+	switch task := &a.Tasks[d.IntN(len(a.Tasks))]; d.IntN(4) {
+	case 0:
+		task.PodSet = podSetOrNowhere(d, s)
+		return task.PodSet == "nowhere"
+	case 1:
+		task.Index = d.IntN(9) - 4
+	case 2:
+		task.Node = nodeOrNowhere(d, s)
+		return task.Node == "nowhere"
+	default:
+		task.Devices = []int{d.IntN(80) - 10}
+	}
+	return false
+}
+
+func nodeOrNowhere(d *rand.Rand, s *allot.State) string {
+	if len(s.Nodes) == 0 || d.IntN(3) == 0 {
+		return "nowhere"
+	}
+	return s.Nodes[d.IntN(len(s.Nodes))].ID
+}
+
+func podSetOrNowhere(d *rand.Rand, s *allot.State) string {
+	if len(s.Workloads) == 0 || d.IntN(3) == 0 {
+		return "nowhere"
+	}
+	w := s.Workloads[d.IntN(len(s.Workloads))]
+	if len(w.PodSets) == 0 {
+		return ""
+	}
+	return w.PodSets[d.IntN(len(w.PodSets))].Name
+}
+
+func spoilPromise(d *rand.Rand, s *allot.State, r *allot.PlannedReservation, name string) {
+	switch d.IntN(8) {
+	case 0:
+		r.Workload = name
+	case 1:
+		r.Change = allot.PromiseChange(d.IntN(9))
+	case 2:
+		r.Cause = allot.Reason{Code: allot.Code(d.IntN(60)), Workload: name}
+	case 3:
+		r.Promise.Form = d.IntN(5) - 2
+	case 4:
+		r.Promise.Rule = allot.PromiseRule(d.IntN(4))
+	case 5:
+		r.Promise.Tasks = []allot.Placement{{PodSet: podSetOrNowhere(d, s), Index: d.IntN(9) - 4, Node: nodeOrNowhere(d, s), Devices: []int{d.IntN(80) - 10, 0, 0}}}
+	case 6:
+		r.Promise.At = s.Now.AddDate(d.IntN(9000)-4000, 0, 0)
+	case 7:
+		r.Promise.Tasks = nil
+	}
+}

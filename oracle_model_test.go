@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/allotsched/allot/fairshare"
@@ -58,7 +59,8 @@ type oracleWork struct {
 	nonPreemptible bool
 	submitted      int64
 	tasks          []*oracleTask
-	gaveUp         bool // had its turn in vain
+	gaveUp         bool        // had its turn in vain
+	placeless      func() bool // asked often, and the same throughout
 }
 
 // An oracleTask is a task that holds or claims a place.
@@ -139,6 +141,7 @@ func (p *oraclePool) readWork(s *State, mine func(string) bool) {
 			continue
 		}
 		w := &oracleWork{source: source, queue: q, submitted: oracleTime(source.Submitted)}
+		w.placeless = sync.OnceValue(func() bool { return p.isPlaceless(w) })
 		w.priority, w.nonPreemptible = oracleClass(source, &p.policy)
 		for _, t := range source.Tasks {
 			w.tasks = append(w.tasks, &oracleTask{

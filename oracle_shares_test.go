@@ -61,7 +61,7 @@ func (p *oraclePool) demand(q *oracleQueue, resource string, wanted func(*oracle
 // asks says whether the workload's demand counts: it holds something, or it could start
 // if nothing else were on the nodes.
 func (p *oraclePool) asks(w *oracleWork) bool {
-	return !w.source.Ending && (w.holds() || w.shortOfTasks() || !p.placeless(w))
+	return !w.source.Ending && (w.holds() || w.shortOfTasks() || !w.placeless())
 }
 
 // demanding are the workloads of a leaf whose demand counts: where shares know

@@ -379,7 +379,7 @@ func (w *oracleWork) wants() bool {
 // impossible says that the workload can never run (X1): it finds no place, or a bound is
 // below what must start together.
 func (p *oraclePool) impossible(w *oracleWork) bool {
-	if p.placeless(w) {
+	if w.placeless() {
 		return true
 	}
 	whole := make([]int, len(w.source.PodSets))
@@ -400,9 +400,9 @@ func (p *oraclePool) impossible(w *oracleWork) bool {
 	return false
 }
 
-// placeless says that the empty nodes, with nothing in foreign use, take too few of the
+// isPlaceless says that the empty nodes, with nothing in foreign use, take too few of the
 // tasks alike that the workload must start together, or of all of them: it asks nothing (F1).
-func (p *oraclePool) placeless(w *oracleWork) bool {
+func (p *oraclePool) isPlaceless(w *oracleWork) bool {
 	whole := make([]int, len(w.source.PodSets))
 	alike := make(map[string]int)
 	for set := range whole {

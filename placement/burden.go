@@ -21,17 +21,19 @@ func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32
 	w := &p.burdening
 	w.begin(len(p.index.nodes))
 	for holder, stays := range p.holds { // nodes are sorted, and what is held on each adds up
+		if s := &stays[0]; s.From >= until || s.Until <= from || !whose(holder) {
+			continue // of one holder all are held for one window
+		}
 		for i := range stays {
-			s := &stays[i]
-			if s.From >= until || s.Until <= from || !whose(holder) {
-				break // of one holder all are held for one window
-			}
-			w.add(heldStay{s, holder})
+			w.add(heldStay{&stays[i], holder})
 		}
 	}
 	slices.Sort(w.nodes)
 	for _, v := range w.nodes {
-		p.burdenOn(v, w.held[w.at[v]-1], from, steady)
+		w.most = w.most.none(p.index, v)
+		w.now = w.now.none(p.index, v)
+		p.mostOn(w.most, w.now, v, w.held[w.at[v]-1], from, until, steady)
+		w.most.burden(p.index, v)
 	}
 	return len(w.nodes) > 0
 }
@@ -75,15 +77,14 @@ type heldStay struct {
 	holder int32
 }
 
-// burdenOn is burden for one node.
-func (p *Profile) burdenOn(v int32, held []heldStay, from int64, steady bool) {
-	most, now := p.burdening.most.none(p.index, v), p.burdening.now.none(p.index, v)
-	p.burdening.most, p.burdening.now = most, now
+// mostOn adds to most, of a node, by how much less of it is free at some time of a window than
+// at its beginning, by what is held there; now is for its use.
+func (p *Profile) mostOn(most, now cells, v int32, held []heldStay, from, until int64, steady bool) {
 	// More is taken only when something that is held begins.
 	for i := -1; i < len(held); i++ {
 		at := from
 		if i >= 0 {
-			if at = held[i].From; at <= from {
+			if at = held[i].From; at <= from || at >= until || held[i].Until <= from {
 				continue
 			}
 		}
@@ -95,17 +96,24 @@ func (p *Profile) burdenOn(v int32, held []heldStay, from int64, steady bool) {
 		}
 		if !steady {
 			p.withoutBehind(now, v, held, at)
-		}
-		for _, s := range p.standingOn(v) {
-			if !steady && s.Until > from && s.Until <= at && !p.isGone(&s) {
-				now.add(p.index, &s, -1)
+			for i := p.lastOn(v); i >= 0; i = p.next[i] - 1 {
+				if s := &p.stands[i]; s.Until > from && s.Until <= at && !p.isGone(s) {
+					now.add(p.index, s, -1)
+				}
 			}
 		}
 		for c := range most {
 			most[c] = max(most[c], now[c])
 		}
 	}
-	most.burden(p.index, v)
+}
+
+// lastOn is of what stands on a node and has an end the last that was told; −1 is nothing.
+func (p *Profile) lastOn(v int32) int32 {
+	if p.first == nil {
+		return -1
+	}
+	return p.first[v] - 1
 }
 
 // withoutBehind takes off what stands on a node behind those who use what is held there at a
@@ -126,19 +134,9 @@ func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64) {
 	}
 }
 
-// standingOn are those that stand on a node and have an end.
-func (p *Profile) standingOn(v int32) []Stay {
-	if p.standsOn == nil {
-		p.standsOn = map[int32][]Stay{}
-		for _, s := range p.stands {
-			p.standsOn[s.Place.Node] = append(p.standsOn[s.Place.Node], s)
-		}
-	}
-	return p.standsOn[v]
-}
-
 // cells are amounts of what a task may take a part of on a node: its resources, its
-// devices, its slots and those for tasks without devices.
+// devices, its slots and those for tasks without devices; then, where there are more, by team how many
+// of its tasks there are.
 type cells []int64
 
 // none are those of a node, all 0, in the place of others.
@@ -162,7 +160,7 @@ func (c cells) add(x *Index, s *Stay, times int64) {
 		d := bits.TrailingZeros64(m)
 		c[x.resources+d] += times * sh.units(l, d)
 	}
-	last := len(c) - 2
+	last := x.resources + len(l.scale)
 	c[last] += times
 	if sh.count == 0 {
 		c[last+1] += times
@@ -171,6 +169,9 @@ func (c cells) add(x *Index, s *Stay, times int64) {
 
 // burden has so much less of a node be free, until the mark is undone that is outstanding.
 func (c cells) burden(x *Index, v int32) {
+	if !slices.ContainsFunc(c, func(n int64) bool { return n != 0 }) {
+		return
+	}
 	x.journal.entries = append(x.journal.entries, entry{
 		place: Place{Node: v, Devices: uint64(len(x.journal.cells))}, shape: burdened,
 	})
@@ -198,11 +199,14 @@ func (c cells) load(x *Index, v int32, sign int64) {
 	for d := range l.scale {
 		x.left[int(nd.devices)+d] += sign * c[x.resources+d]
 	}
-	last := len(c) - 2
+	last := x.resources + len(l.scale)
 	nd.slots += sign * c[last]
 	nd.cpuOnlySlots += sign * c[last+1]
+	for team, tasks := range c[last+2:] {
+		x.teams[team].tasks[v] -= int32(sign * tasks)
+	}
 	x.moved.push(v)
-	if sign > 0 {
+	if slices.ContainsFunc(c, func(n int64) bool { return sign*n > 0 }) {
 		x.grown.push(v)
 		x.opened.push(v)
 	}

@@ -144,9 +144,13 @@
 // window is used more than at its beginning, which is neither what is used then nor the
 // sum of all that is held in it. What is releasing has left; claims stand until they end.
 //
-// Where nothing is held, more is free the later it is, and a start is found by halving.
-// Where something is, it is not earlier than that, and every time is tried from there
-// on at which something ends: only then can something fit that did not just before.
+// It is one sweep over the times at which something ends, as only then can something fit that did
+// not just before: from one time to the next the nodes are read of which something ends, or is held
+// that the window leaves or comes to, and of each what it has free now is known. What ends and is taken at
+// once by what is held changes nothing. Before places are looked for, the room that all nodes have for
+// each shape is counted. Where that is enough and no places are found, the first time is found by halving at
+// which there are any with nothing held, as then more is free the later it is; the sweep goes on from
+// there.
 //
 // # Strategies that score
 //
@@ -357,6 +361,13 @@
 // [Index.Free]: O(n). [NewTopology]: O(n·l·(l + log n)) for l levels, and 4 bytes a node
 // and level, and some 40 a domain; nothing in it is searched but by [Topology.At],
 // O(log n). [Index.Rooms]: O(changed nodes), 4 bytes a node and shape.
+//
+// [NewProfile]: O(1), and O(log ends) for what is told by [Profile.Stands]; [Profile.Hold],
+// [Profile.Release] and [Profile.Free]: O(places × what stands and is held on their nodes). [Profile.Earliest]:
+// O(n/64 + h·log h) for h holders, a reading of its nodes for every end and every holder up to the
+// answer, and of each time at which more is free and there may be room a search for places, of which there are O(log ends)
+// more where one of them fails. 10,000 nodes of which 450 become free before the answer, 100 holders on all
+// of these: 0.15 ms. [Profile.During] and [Profile.KeepFree] read what is held up to their time.
 //
 // # Example
 //

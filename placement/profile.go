@@ -33,18 +33,22 @@ type Profile struct {
 	last       int64 // the latest start that is looked for
 
 	leaving []Stay // what is releasing: it is gone from now on
-	stands  []Stay // what stands in the index and ends, by Until once it is sorted
-	sorted  bool
-	holds   map[int32][]Stay // what is held, by the holder
-	behind  map[int32][]Stay // what stands where something is held, and goes for the holder
-	gone    []Stay           // those of them who are out of the way, see Without
-	opens   []int64          // when something else is more free than before
-	// standsOn are what stands, by node; nil until it is asked for.
-	standsOn map[int32][]Stay
+	stands  []Stay // what stands in the index and ends, as it was told
+	// ends are those by their end, once they are sorted; first is by node the last of them that
+	// was told, next by each the one on its node before it, all plus one.
+	ends        []int32
+	sorted      bool
+	first, next []int32
+	holds       map[int32][]Stay // what is held, by the holder
+	heldOn      map[int32][]heldStay
+	behind      map[int32][]Stay // what stands where something is held, and goes for the holder
+	gone        []Stay           // those of them who are out of the way, see Without
+	opens       []int64          // when something else is more free than before
 	// earliest is by key the earliest start that was found, as long as nothing is given
 	// up: whatever comes to it can only delay it.
 	earliest  map[int64]int64
 	burdening burdening
+	sweeping  *sweep // kept for the next, nil while it is in use
 }
 
 // NewProfile returns the profile of an index from now on, in which no end is known. Ends
@@ -53,7 +57,7 @@ type Profile struct {
 func NewProfile(x *Index, now, resolution, horizon int64) *Profile {
 	p := &Profile{
 		index: x, now: now, resolution: resolution, last: Never - 1,
-		holds: map[int32][]Stay{}, earliest: map[int64]int64{},
+		holds: map[int32][]Stay{}, heldOn: map[int32][]heldStay{}, earliest: map[int64]int64{},
 	}
 	if horizon > 0 && now < Never-1-horizon {
 		p.last = now + horizon
@@ -89,9 +93,18 @@ func (p *Profile) Stands(s Stay) {
 		return
 	}
 	s.Until = max(p.now, p.Round(s.Until))
-	p.stands, p.sorted = append(p.stands, s), false
-	if p.standsOn != nil {
-		p.standsOn[s.Place.Node] = append(p.standsOn[s.Place.Node], s)
+	i := int32(len(p.stands))
+	p.stands = append(p.stands, s)
+	if p.first == nil {
+		p.first = make([]int32, len(p.index.nodes))
+	}
+	p.next = append(p.next, p.first[s.Place.Node])
+	p.first[s.Place.Node] = i + 1
+	if p.sorted {
+		at, _ := slices.BinarySearchFunc(p.ends, i, p.compareEnds)
+		p.ends = slices.Insert(p.ends, at, i)
+	} else {
+		p.ends = append(p.ends, i)
 	}
 	clear(p.earliest)
 }
@@ -102,6 +115,9 @@ func (p *Profile) Stands(s Stay) {
 func (p *Profile) Behind(holder int32, stays []Stay) {
 	if p.behind == nil {
 		p.behind = map[int32][]Stay{}
+	}
+	for i := range stays {
+		stays[i].Until = p.Round(stays[i].Until)
 	}
 	p.behind[holder] = stays
 }
@@ -141,18 +157,33 @@ func (p *Profile) Opens(at int64) {
 // Hold keeps places for a holder, which has none yet, all of them from one time up to
 // another, which is rounded up as ends are. The list is the profile's from then on.
 func (p *Profile) Hold(holder int32, stays []Stay) {
+	p.letGo(holder)
 	for i := range stays {
 		stays[i].Until = p.Round(stays[i].Until)
+		v := stays[i].Place.Node
+		p.heldOn[v] = append(p.heldOn[v], heldStay{&stays[i], holder})
 	}
 	p.holds[holder] = stays
 }
 
 // Release gives up what is kept for a holder and returns it.
 func (p *Profile) Release(holder int32) []Stay {
-	stays := p.holds[holder]
+	stays := p.letGo(holder)
 	if len(stays) > 0 {
-		delete(p.holds, holder)
 		clear(p.earliest)
+	}
+	return stays
+}
+
+// letGo has nothing be held for a holder.
+func (p *Profile) letGo(holder int32) []Stay {
+	stays := p.holds[holder]
+	delete(p.holds, holder)
+	for i := range stays {
+		v := stays[i].Place.Node
+		if on := p.heldOn[v]; len(on) > 0 {
+			p.heldOn[v] = slices.DeleteFunc(on, func(s heldStay) bool { return s.holder == holder })
+		}
 	}
 	return stays
 }
@@ -164,51 +195,117 @@ func (p *Profile) Held(holder int32) []Stay { return p.holds[holder] }
 // Duration from then on is free, up to an end that is rounded up as ends are. Never is no bound, and a window without end.
 type Window struct{ From, Before, Duration int64 }
 
-// Earliest returns the earliest start of a window that is free for whatever fits asks of the
-// index, which is then as During has it; fits is told the start. It tries From, or now where
+// A Question is what [Profile.Earliest] is asked: whether Fits holds of the index, as it is told
+// the start, in some window.
+type Question struct {
+	Window
+	// Key is the caller's: of two questions with one key neither Fits nor the duration may
+	// differ; 0 is no key.
+	Key int64
+	// Exact says that Fits is monotone in what is free.
+	Exact bool
+	// Needs are tasks for which there has to be room, of each shape by itself, for Fits to
+	// hold at any time. None says nothing of it.
+	Needs []Need
+	// Fits is to leave the index as it is, or to be undone.
+	Fits func(at int64) bool
+}
+
+// A Need is so many tasks of a shape.
+type Need struct {
+	Shape Shape
+	Tasks int64
+}
+
+// Earliest returns the earliest start of a window that is free for what the question asks of the
+// index, which is then as During has it. It tries From, or now where
 // that has passed, and every later time at which something ends. It is false where none is
 // found up to the horizon.
 //
-// What is held aside, more is free the later it is. If fits is monotone in what is free,
-// exact says so, the latest start without which nothing can be found is looked for by
-// halving first, and where nothing is held that is the answer; else every time is tried.
-// Keys are the caller's: of two questions with one key neither fits nor the duration may differ,
-// and 0 is no key.
-func (p *Profile) Earliest(w Window, key int64, exact bool, fits func(at int64) bool) (int64, bool) {
-	from := max(w.From, p.now)
+// It is one sweep over these times, which reads of each the nodes on which something changes with
+// it. Fits is not asked where there is no room for what it needs, nor, if it is monotone, where
+// nothing is more free than at the time before. What is held aside, more is free the later it is: if Fits
+// is monotone, and there was room where it did not hold, the first time without which nothing can be found is
+// looked for by leaps that double, then by halving, and the sweep goes on from there.
+func (p *Profile) Earliest(q Question) (int64, bool) {
+	from, last := max(q.From, p.now), min(p.last, q.Before-1)
 	all := from == p.now
-	if known, ok := p.earliest[key]; ok && key != 0 {
+	if known, ok := p.earliest[q.Key]; ok && q.Key != 0 {
 		from = max(from, known)
 	}
-	if from >= w.Before {
+	if from > last {
 		return 0, false
 	}
-	outer := p.begin(from)
-	defer p.index.Undo(outer)
-	times := p.times(from, w.Before)
-	first := 0
-	if exact {
-		first = p.halve(times, fits)
-	}
-	for i := first; i < len(times); i++ {
-		p.advance(from, times[i])
-		from = times[i]
-		if p.tries(from, w.Duration, fits) {
-			if all && key != 0 {
-				p.earliest[key] = from
-			}
-			return from, true
+	at, found, refused := p.search(&q, from, last, q.Exact && len(p.opens) == 0)
+	if refused { // some time before that must have more free, with nothing held
+		if from, found = p.leap(at, last, q.Fits); found {
+			at, found, _ = p.search(&q, from, last, false)
 		}
 	}
-	return 0, false
+	if !found {
+		return 0, false
+	}
+	if all && q.Key != 0 {
+		p.earliest[q.Key] = at
+	}
+	return at, true
+}
+
+// search sweeps over the times from one to a last one. It may be content with the first at which
+// what is asked does not fit though there is room for what it needs: it is refused there.
+func (p *Profile) search(q *Question, from, last int64, content bool) (at int64, found, refused bool) {
+	s := p.begin(from, q.Duration)
+	defer s.end()
+	for freer := true; ; {
+		if (freer || !q.Exact) && p.hasRoom(q.Needs) {
+			if p.probe(s.at, q.Fits) {
+				return s.at, true, false
+			}
+			if content {
+				return s.at, false, true
+			}
+		}
+		next, some := s.nextTime(last)
+		if !some {
+			return 0, false, false
+		}
+		freer = s.moveTo(next)
+	}
+}
+
+// hasRoom says whether there is room for each of some needs by itself.
+func (p *Profile) hasRoom(needs []Need) bool {
+	return !slices.ContainsFunc(needs, func(n Need) bool { return roomInAll(p.index, n.Shape) < n.Tasks })
 }
 
 // During calls do while the index has free what is free in the whole window: from the
 // time up to the duration later; what do takes is given back. What is releasing has left.
 func (p *Profile) During(from, duration int64, do func()) {
-	outer := p.begin(from)
-	defer p.index.Undo(outer)
-	p.tries(from, duration, func(int64) bool { do(); return false })
+	s := p.begin(from, duration)
+	defer s.end()
+	m := p.index.Mark()
+	defer p.index.Undo(m)
+	do()
+}
+
+// Free says whether all of some places, each for a task of its shape, are free together in the
+// whole window from a time up to the duration later; what else they say is not read. It looks at their nodes alone.
+func (p *Profile) Free(from, duration int64, stays []Stay) bool {
+	s := p.open(from, duration)
+	defer s.end()
+	for i := range stays {
+		s.touch(stays[i].Place.Node)
+	}
+	for _, one := range p.leaving {
+		if s.isTouched(one.Place.Node) {
+			_ = p.index.Leave(one.Shape, one.Place) // it is releasing, by the caller's word
+		}
+	}
+	s.leaveClaims()
+	s.bring()
+	return !slices.ContainsFunc(stays, func(one Stay) bool {
+		return !p.index.Fits(one.Shape, one.Place) || p.index.Take(one.Shape, one.Place) != nil
+	})
 }
 
 // KeepFree marks the index and has it keep free, from now on, what is held by those that are
@@ -232,42 +329,35 @@ func (p *Profile) Ends(after int64) []int64 {
 	return nil
 }
 
-// begin brings the index to what stands at a time, without what is held.
-func (p *Profile) begin(at int64) Mark {
-	outer := p.index.Mark()
-	for _, s := range p.leaving {
-		_ = p.index.Leave(s.Shape, s.Place) // it is releasing, by the caller's word
-	}
-	p.sort()
-	p.advance(p.now-1, at)
-	return outer
-}
-
 // sort orders what stands by its end.
 func (p *Profile) sort() {
-	if p.sorted {
-		return
+	if !p.sorted {
+		slices.SortFunc(p.ends, p.compareEnds)
+		p.sorted = true
 	}
-	slices.SortFunc(p.stands, func(a, b Stay) int {
-		return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Place.Node, b.Place.Node),
-			cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Place.Devices, b.Place.Devices))
-	})
-	p.sorted = true
+}
+
+func (p *Profile) compareEnds(a, b int32) int {
+	return cmp.Or(cmp.Compare(p.stands[a].Until, p.stands[b].Until), cmp.Compare(a, b))
 }
 
 // advance has what ends after one time and up to another leave the index.
 func (p *Profile) advance(after, upTo int64) {
-	for i := p.endsAfter(after); i < len(p.stands) && p.stands[i].Until <= upTo; i++ {
-		if !p.isGone(&p.stands[i]) {
-			_ = p.index.Give(p.stands[i].Shape, p.stands[i].Place) // it was taken, by the caller's word
+	for i := p.endsAfter(after); i < len(p.ends); i++ {
+		s := &p.stands[p.ends[i]]
+		if s.Until > upTo {
+			return
+		}
+		if !p.isGone(s) {
+			_ = p.index.Give(s.Shape, s.Place) // it was taken, by the caller's word
 		}
 	}
 }
 
-// endsAfter is where in what stands the first is that ends after a time.
+// endsAfter is how many of what stands end up to a time.
 func (p *Profile) endsAfter(t int64) int {
-	at, _ := slices.BinarySearchFunc(p.stands, t, func(s Stay, t int64) int {
-		if s.Until <= t {
+	at, _ := slices.BinarySearchFunc(p.ends, t, func(i int32, t int64) int {
+		if p.stands[i].Until <= t {
 			return -1
 		}
 		return 1
@@ -283,23 +373,22 @@ func (p *Profile) times(from, before int64) []int64 {
 		return nil
 	}
 	times := []int64{from}
-	for i := p.endsAfter(from); i < len(p.stands) && p.stands[i].Until <= last; i++ {
-		if t := p.stands[i].Until; t > times[len(times)-1] {
+	note := func(t int64) {
+		if t > from && t <= last && t != times[len(times)-1] {
 			times = append(times, t)
 		}
+	}
+	for _, i := range p.ends[p.endsAfter(from):] {
+		note(p.stands[i].Until)
 	}
 	n := len(times)
 	for _, stays := range p.holds { // they are sorted
 		for i := range stays {
-			if t := stays[i].Until; t > from && t <= last && (i == 0 || t != stays[i-1].Until) {
-				times = append(times, t)
-			}
+			note(stays[i].Until)
 		}
 	}
 	for _, t := range p.opens {
-		if t > from && t <= last {
-			times = append(times, t)
-		}
+		note(t)
 	}
 	if len(times) > n {
 		slices.Sort(times)
@@ -308,29 +397,45 @@ func (p *Profile) times(from, before int64) []int64 {
 	return times
 }
 
-// halve returns the first of the times at which fits holds with nothing held, where the
-// index stands at the first one, and is left so.
-func (p *Profile) halve(times []int64, fits func(int64) bool) int {
-	low, high := 0, len(times) // it does not fit before low, and does at high
-	if len(times) == 0 || p.probe(times[0], fits) {
-		return 0
-	}
-	outer := p.index.Mark()
+// leap returns the first time from one to a last one at which fits holds with nothing held, by
+// steps over what ends that double, and by halving the last of them.
+func (p *Profile) leap(from, last int64, fits func(int64) bool) (int64, bool) {
+	outer := p.leave()
 	defer p.index.Undo(outer)
-	at := times[0]
-	for low = 1; low < high; {
-		middle := (low + high) / 2
-		before := p.index.Mark()
-		p.advance(at, times[middle])
-		if p.probe(times[middle], fits) {
-			high = middle
+	p.advance(p.now-1, from)
+	if p.probe(from, fits) {
+		return from, true
+	}
+	at, low, high, n := from, p.endsAfter(from), -1, p.endsAfter(last)
+	for step := 1; low < n && low != high; step *= 2 { // it does not fit before low, and does at high
+		middle := min(low+step, n) - 1
+		if high >= 0 {
+			middle = (low + high) / 2
+		}
+		before, t := p.index.Mark(), p.stands[p.ends[middle]].Until
+		p.advance(at, t)
+		if p.probe(t, fits) {
+			high = p.endsAfter(t - 1)
 			p.index.Undo(before)
 		} else {
-			low, at = middle+1, times[middle]
+			at, low = t, p.endsAfter(t)
 			p.index.Commit(before)
 		}
 	}
-	return low
+	if low >= n {
+		return 0, false
+	}
+	return p.stands[p.ends[low]].Until, true
+}
+
+// leave marks the index and has what is releasing be gone from it.
+func (p *Profile) leave() Mark {
+	m := p.index.Mark()
+	for _, s := range p.leaving {
+		_ = p.index.Leave(s.Shape, s.Place) // it is releasing, by the caller's word
+	}
+	p.sort()
+	return m
 }
 
 // probe asks fits, and gives back what it takes.
@@ -338,15 +443,6 @@ func (p *Profile) probe(at int64, fits func(int64) bool) bool {
 	m := p.index.Mark()
 	defer p.index.Undo(m)
 	return fits(at)
-}
-
-// tries asks fits with what is held in the window put in, where the index has what stands
-// when it begins.
-func (p *Profile) tries(from, duration int64, fits func(int64) bool) bool {
-	m := p.index.Mark()
-	defer p.index.Undo(m)
-	p.burden(from, p.Round(after(from, duration)), false, func(int32) bool { return true })
-	return fits(from)
 }
 
 // after is a time so much later than another; Never is never.

@@ -29,7 +29,7 @@ func TestProfile(t *testing.T) {
 	}
 	earliest := func(n int, duration int64) int64 {
 		t.Helper()
-		at, ok := p.Earliest(Window{0, Never, duration}, 0, true, func(int64) bool { return takeMany(x, one, n) != nil })
+		at, ok := p.Earliest(Question{Window: Window{0, Never, duration}, Exact: true, Fits: func(int64) bool { return takeMany(x, one, n) != nil }})
 		if !ok {
 			return -1
 		}
@@ -232,10 +232,17 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			before = from + int64(d.IntN(longest))
 		}
 		var places []Place
-		at, ok := p.Earliest(Window{from, before, duration}, int64(d.IntN(2))*(int64(holder)+1), d.IntN(4) > 0, func(int64) bool {
-			places = takeMany(x, s, tasks)
-			return places != nil
-		})
+		q := Question{
+			Window: Window{from, before, duration}, Key: int64(d.IntN(2)) * (int64(holder) + 1), Exact: d.IntN(4) > 0,
+			Fits: func(int64) bool {
+				places = takeMany(x, s, tasks)
+				return places != nil
+			},
+		}
+		if d.IntN(2) > 0 {
+			q.Needs = []Need{{s, int64(1 + d.IntN(tasks))}}
+		}
+		at, ok := p.Earliest(q)
 		ends := func(from int64) int64 { // rounded up
 			if duration == Never {
 				return Never
@@ -260,7 +267,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		var stays []Stay
 		known := len(ref.all)
 		for _, place := range places {
-			if !ref.free(place, r, at, ends(at), last) {
+			if !p.Free(at, duration, []Stay{{Shape: s, Place: place}}) || !ref.free(place, r, at, ends(at), last) {
 				t.Errorf("%v is not free from %d for %d", place, at, duration)
 				return
 			}
@@ -338,10 +345,10 @@ func TestProfileCountsTheMostAtATime(t *testing.T) {
 	}
 	p.Stands(s)
 	p.Hold(1, []Stay{{four, Place{}, 10, 20}})
-	if at, ok := p.Earliest(Window{0, Never, Never}, 0, true, func(int64) bool { return takeMany(x, four, 1) != nil }); !ok || at != 0 {
+	if at, ok := p.Earliest(Question{Window: Window{0, Never, Never}, Exact: true, Fits: func(int64) bool { return takeMany(x, four, 1) != nil }}); !ok || at != 0 {
 		t.Errorf("at %d, %v: the second half is free for ever", at, ok)
 	}
-	if at, ok := p.Earliest(Window{0, Never, Never}, 0, true, func(int64) bool { return takeMany(x, four, 2) != nil }); !ok || at != 20 {
+	if at, ok := p.Earliest(Question{Window: Window{0, Never, Never}, Exact: true, Fits: func(int64) bool { return takeMany(x, four, 2) != nil }}); !ok || at != 20 {
 		t.Errorf("at %d, %v, want 20", at, ok)
 	}
 }
@@ -358,7 +365,7 @@ func TestProfileHorizon(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Stands(s)
-		if _, ok := p.Earliest(Window{0, Never, Never}, 1, true, func(int64) bool { return takeMany(x, one, 1) != nil }); ok != want {
+		if _, ok := p.Earliest(Question{Window: Window{0, Never, Never}, Key: 1, Exact: true, Fits: func(int64) bool { return takeMany(x, one, 1) != nil }}); ok != want {
 			t.Errorf("horizon %d: %v", horizon, ok)
 		}
 		x.Undo(m)

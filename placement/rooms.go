@@ -6,6 +6,7 @@ import "math/bits"
 type rooms struct {
 	read uint64  // of Index.moved
 	on   []int32 // by node
+	all  int64
 }
 
 // Rooms lists, by position, how many tasks of the shape each node takes now, as
@@ -17,21 +18,39 @@ func (x *Index) Rooms(s Shape) []int32 {
 	if sh == nil {
 		return make([]int32, len(x.nodes))
 	}
-	r := &sh.rooms
+	return roomsOf(x, s, &sh.rooms).on
+}
+
+// roomInAll is how many tasks of the shape all nodes take together, at most; it takes the time of
+// Rooms.
+func roomInAll(x *Index, s Shape) int64 {
+	sh := x.shape(s)
+	if sh == nil {
+		return 0
+	}
+	return roomsOf(x, s, &sh.rooms).all
+}
+
+// roomsOf brings what is remembered of a shape up to date.
+func roomsOf(x *Index, s Shape, r *rooms) *rooms {
+	look := func(v int32) {
+		now := int32(x.RoomOn(s, v))
+		r.all += int64(now - r.on[v])
+		r.on[v] = now
+	}
 	if r.on == nil || x.moved.lost(r.read) {
 		if r.on == nil {
 			r.on = make([]int32, len(x.nodes))
 		}
 		for v := range r.on {
-			r.on[v] = int32(x.RoomOn(s, int32(v)))
+			look(int32(v))
 		}
 		r.read = x.moved.written
 	}
 	for ; r.read < x.moved.written; r.read++ {
-		v := x.moved.at(r.read)
-		r.on[v] = int32(x.RoomOn(s, v))
+		look(x.moved.at(r.read))
 	}
-	return r.on
+	return r
 }
 
 // PlaceOn returns the place on one node that the strategy prefers for a task of

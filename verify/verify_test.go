@@ -71,6 +71,17 @@ type mutant struct {
 	change           func(s *allot.State, p *allot.Plan)
 }
 
+// refused tests that verify tells the rule, and where, once the lawful scene is changed.
+func (m mutant) refused(t *testing.T, scene func() (*allot.State, *allot.Plan)) {
+	t.Run(m.rule+"/"+m.name, func(t *testing.T) {
+		s, p := scene()
+		m.change(s, p)
+		if found := broken(t, s, p); !breaks(found, m.path, m.rule) {
+			t.Errorf("no %s at %s in %v", m.rule, m.path, found)
+		}
+	})
+}
+
 // workload finds a workload of the state.
 func workload(s *allot.State, id string) *allot.Workload {
 	return &s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == id })]
@@ -102,14 +113,7 @@ func TestVerifyRefuses(t *testing.T) {
 		mutants = append(mutants, list...)
 	}
 	for _, m := range mutants {
-		t.Run(m.rule+"/"+m.name, func(t *testing.T) {
-			s, p := lifecycle()
-			m.change(s, p)
-			found := broken(t, s, p)
-			if !breaks(found, m.path, m.rule) {
-				t.Errorf("no %s at %s in %v", m.rule, m.path, found)
-			}
-		})
+		m.refused(t, lifecycle)
 	}
 	for _, m := range roomMutants() { // they are tried in TestVerifyRefusesRoom
 		mutants = append(mutants, m.mutant)

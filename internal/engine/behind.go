@@ -66,13 +66,10 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 		return nil
 	}
 	w := s.world
-	for _, i := range s.pool.Works {
-		k := &w.Works[i]
-		for at := range w.Room.Seats[i] {
-			if one := &w.Room.Seats[i][at]; s.stepsAside(one, i, p) {
-				shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-				stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
-			}
+	for i, one := range s.promising().standingOn(p) {
+		if k := &w.Works[i]; s.stepsAside(one, i, p) {
+			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+			stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
 		}
 	}
 	return stays

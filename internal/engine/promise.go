@@ -28,7 +28,8 @@ type promises struct {
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]memo
 	// open are definitions as they may be used later, see [promising.open].
-	open map[string]*Definition
+	open       map[string]*Definition
+	standersOn standersOn
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
@@ -239,15 +240,7 @@ func (s promising) stands(p *promise) (stands bool) {
 	if p.gathers {
 		return s.gathering().stands(p)
 	}
-	s.behind().without(p.work, p.at, p.duration, func() {
-		for i := range p.stays {
-			one := &p.stays[i]
-			if !s.pool.Index.Fits(one.Shape, one.Place) || s.pool.Index.Take(one.Shape, one.Place) != nil {
-				return
-			}
-		}
-		stands = true
-	})
+	s.promises.profile.Without(p.work, func() { stands = s.promises.profile.Free(p.at, p.duration, p.stays) })
 	return stands
 }
 
@@ -278,12 +271,21 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 
 // hold keeps the places of a promise, and knows who stands there behind it.
 func (s promising) hold(p *promise) {
-	profile, now := s.promises.profile, s.behind().staysBehind(p)
+	profile, now := s.promises.profile, s.makesWay(p)
 	if len(profile.Behinds(p.work))+len(now) > 0 {
 		profile.Behind(p.work, now)
 		s.promises.tree = nil
 	}
 	profile.Hold(p.work, p.stays)
+}
+
+// makesWay are the tasks that are gone once the promise is in use, whenever else they would be: those
+// behind it, and those for whose places it gathers.
+func (s promising) makesWay(p *promise) []placement.Stay {
+	if p.gathers {
+		return s.gathering().waitedFor(p)
+	}
+	return s.behind().staysBehind(p)
 }
 
 // lift gives up what is held for some promises, for now.
@@ -321,6 +323,7 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 	all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
 	if all.profile != nil {
 		all.profile.Release(p.work)
+		all.profile.Behind(p.work, nil)
 	}
 	if p.was != nil {
 		p.cause = cause
@@ -343,13 +346,20 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
 		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
 	}
+	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
+	if len(d.Stranger) == 0 { // else other nodes are open at other times
+		for set, n := range p.unit.Add {
+			asks.Needs = append(asks.Needs, placement.Need{Shape: d.Sets[set].Placed, Tasks: int64(n)})
+		}
+	}
 	for {
 		from, some := s.admittedFrom(p, window)
 		if !some {
 			return false
 		}
 		window.From = from
-		at, found := s.promises.profile.Earliest(window, key, exact, func(at int64) bool { return s.placeHeld(p, at) })
+		asks.Window = window
+		at, found := s.promises.profile.Earliest(asks)
 		if !found {
 			return false
 		}
@@ -486,7 +496,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.freed++
 	}
-	if len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
+	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
 		p.tried = s.pool.freed + 1
 	}
 	for len(all.list) > s.pool.Policy.Reserve.Depth {
@@ -537,7 +547,8 @@ func (s promising) earlier(p *promise) bool {
 	before.stays = slices.Clone(p.stays)
 	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
 	if p.gathers { // any time that is known is earlier
-		p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+		s.gathering().knowTime(p)
+		p.duration = s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
 		window.Before, window.Duration = placement.Never, p.duration
 	}
 	found := s.seek(p, window)

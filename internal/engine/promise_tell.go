@@ -61,14 +61,10 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	w := s.world
 	by = None
 	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
-	for _, i := range s.pool.Works {
-		k := &w.Works[i]
-		for n := range w.Room.Seats[i] {
-			one := &w.Room.Seats[i][n]
-			if s.promises.profile.Round(one.endsIn(w, k)) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
-				!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
-				by, ran = i, by == i && ran || one.origin >= 0
-			}
+	for i, one := range s.standingOn(p) {
+		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
+			!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
+			by, ran = i, by == i && ran || one.origin >= 0
 		}
 	}
 	if by != None {
@@ -101,15 +97,13 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 // waitsFor are the workloads that stand on places of a promise now, by ID.
 func (s telling) waitsFor(p *promise) (list []int32) {
 	w := s.world
-	for _, i := range s.pool.Works {
-		if slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool {
-			return p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(&one, i, p)
-		}) {
+	for i, one := range s.standingOn(p) {
+		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			list = append(list, i)
 		}
 	}
 	slices.SortFunc(list, w.dividing().compareIDs)
-	return list
+	return slices.Compact(list)
 }
 
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -126,7 +127,7 @@ func (s promising) newProfile() *placement.Profile {
 	w, r := s.world, &s.pool.Policy.Reserve
 	profile := placement.NewProfile(s.pool.Index, max(w.Now, 0), r.Resolution, r.Horizon)
 	for _, p := range s.promises.list {
-		profile.Behind(p.work, s.behind().staysBehind(p))
+		profile.Behind(p.work, s.makesWay(p))
 	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
@@ -135,22 +136,75 @@ func (s promising) newProfile() *placement.Profile {
 			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
 		}
 	}
-	for _, i := range s.pool.Works {
+	for i, one := range s.standing() {
 		k := &w.Works[i]
-		for at := range w.Room.Seats[i] {
-			one := &w.Room.Seats[i][at]
-			if w.NodePool[one.Node] != s.index || w.Outside(k, one.Node) {
-				continue
-			}
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			goes, _ := s.pool.evictedAt(w, k, one)
-			profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
-		}
+		shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+		goes, _ := s.pool.evictedAt(w, k, one)
+		profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
 	}
 	for i := range s.pool.Reserved {
 		profile.Opens(s.pool.Reserved[i].Until)
 	}
 	return profile
+}
+
+// standing yields who stands in the pool, task by task.
+func (s promising) standing() iter.Seq2[int32, *Seat] {
+	w := s.world
+	return func(yield func(int32, *Seat) bool) {
+		for _, i := range s.pool.Works {
+			k := &w.Works[i]
+			for at := range w.Room.Seats[i] {
+				one := &w.Room.Seats[i][at]
+				if w.NodePool[one.Node] == s.index && !w.Outside(k, one.Node) && !yield(i, one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// standersOn are who stands in a pool, by node.
+type standersOn struct {
+	changes int64 // Pool.changes when they were listed, plus one
+	from    []int32
+	works   []int32 // one after the other where several tasks of one are on a node
+}
+
+// standingOn yields who stands on the nodes of a promise, task by task.
+func (s promising) standingOn(p *promise) iter.Seq2[int32, *Seat] {
+	w, on := s.world, &s.promises.standersOn
+	if on.changes != s.pool.changes+1 {
+		var nodes, works []int32
+		for i, one := range s.standing() {
+			nodes, works = append(nodes, w.Position[one.Node]), append(works, i)
+		}
+		from, order := group(len(s.pool.Nodes), len(works), func(at int) int32 { return nodes[at] })
+		for i, at := range order {
+			order[i] = works[at]
+		}
+		*on = standersOn{s.pool.changes + 1, from, order}
+	}
+	return func(yield func(int32, *Seat) bool) {
+		for at := range p.stays {
+			v := p.stays[at].Place.Node
+			if v < 0 || slices.ContainsFunc(p.stays[:at], func(one placement.Stay) bool { return one.Place.Node == v }) {
+				continue
+			}
+			last := int32(None)
+			for _, i := range on.works[on.from[v]:on.from[v+1]] {
+				if i == last {
+					continue
+				}
+				last = i
+				for n := range w.Room.Seats[i] { // in whatever order they are by now
+					if one := &w.Room.Seats[i][n]; one.Node == s.pool.Nodes[v] && !yield(i, one) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload (B1).
@@ -170,7 +224,7 @@ func (s *Seat) cutTo(end int64) int64 {
 }
 
 // useOverTime lists what of the queues' use ends, by its end.
-func (s promising) useOverTime() []ended {
+func (s admitting) useOverTime() []ended {
 	if s.promises.tree != nil {
 		return s.promises.tree
 	}
@@ -200,7 +254,7 @@ func (s promising) useOverTime() []ended {
 
 // during calls do with the queues as they are at a time: what has ended by then released,
 // and the promises that are named charged whose windows it is in.
-func (s promising) during(at int64, whose func(*promise) bool, do func()) {
+func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -224,7 +278,7 @@ func (s promising) during(at int64, whose func(*promise) bool, do func()) {
 
 // binds says whether quotas or limits could keep a promise out at any time: not where it is
 // let in beside all that stands now and all that is promised.
-func (s promising) binds(f *Form, asks quota.Amounts) bool {
+func (s admitting) binds(f *Form, asks quota.Amounts) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -239,13 +293,13 @@ func (s promising) binds(f *Form, asks quota.Amounts) bool {
 }
 
 // until is when a promise has ended, if it begins at its time: rounded up, as what runs ends.
-func (s promising) until(p *promise) int64 {
+func (s admitting) until(p *promise) int64 {
 	return s.promises.profile.Round(later(p.at, p.duration))
 }
 
 // allLetIn says whether the queues let all in that is promised, and one more or nil, beside all
 // that stands now: then they keep no promise out at any time.
-func (s promising) allLetIn(more *promise) bool {
+func (s admitting) allLetIn(more *promise) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -264,7 +318,7 @@ func (s promising) allLetIn(more *promise) bool {
 
 // admitted says whether its queues let a promise in during all of its window, where other
 // promises are in theirs (B4).
-func (s promising) admitted(p *promise) bool {
+func (s admitting) admitted(p *promise) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
 	return !s.binds(f, p.asks) || s.admittedIn(p.at, s.until(p), f, p.asks, others)
@@ -272,7 +326,7 @@ func (s promising) admitted(p *promise) bool {
 
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
 // before another.
-func (s promising) admittedIn(from, until int64, f *Form, asks quota.Amounts, whose func(*promise) bool) bool {
+func (s admitting) admittedIn(from, until int64, f *Form, asks quota.Amounts, whose func(*promise) bool) bool {
 	times := []int64{from}
 	for _, other := range s.promises.list {
 		if other.at > from && other.at < until && whose(other) {
@@ -291,7 +345,7 @@ func (s promising) admittedIn(from, until int64, f *Form, asks quota.Amounts, wh
 
 // admittedUntil says whether the queues let a promise in that binds, at its own time, where
 // the unit at hand is still in use of its queue.
-func (s promising) admittedUntil(r reach, f *Form, asks quota.Amounts, bound func(*promise) bool) bool {
+func (s admitting) admittedUntil(r reach, f *Form, asks quota.Amounts, bound func(*promise) bool) bool {
 	if !s.binds(f, asks) {
 		return true
 	}
@@ -311,7 +365,7 @@ func (s promising) admittedUntil(r reach, f *Form, asks quota.Amounts, bound fun
 }
 
 // admittedFrom is the first time of a window at which its queues let a promise in.
-func (s promising) admittedFrom(p *promise, window placement.Window) (int64, bool) {
+func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	from := max(window.From, s.world.Now, 0)
 	if !s.binds(f, p.asks) {
@@ -330,7 +384,7 @@ func (s promising) admittedFrom(p *promise, window placement.Window) (int64, boo
 }
 
 // entitledAt says whether a promise is within its lines at its time.
-func (s promising) entitledAt(p *promise) (entitled bool) {
+func (s admitting) entitledAt(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	if s.enqueuing().strict(f.Queue) {
 		return true
