@@ -88,6 +88,9 @@ type nouns struct {
 type resident struct {
 	node      string
 	workloads []string
+	// held is what they hold there; nil is that nobody has looked yet. It is for the
+	// check of a change alone, which sets it before anybody else has the version.
+	held *heldOn
 }
 
 // newNouns are those of a state, copied, and their bounds. The error is that of
@@ -290,16 +293,17 @@ func (c *changer) fault(at *path, code FaultCode, id, want string) {
 	c.faults = append(c.faults, Fault{Path: at.String(), Code: code, Value: strconv.QuoteToASCII(id), Want: want})
 }
 
-// resettle keeps the residents: a workload was on some nodes and is on others.
+// resettle keeps the residents: a workload was on some nodes and is on others. On those on
+// which it stays it may hold something else.
 func (n *nouns) resettle(before, after *Workload) {
 	was, is := nodesOf(before), nodesOf(after)
 	for _, node := range was {
-		if _, stays := slices.BinarySearch(is, node); stays {
-			continue
+		r := resident{node: node, workloads: n.residents.Get(node).workloads}
+		if _, stays := slices.BinarySearch(is, node); !stays {
+			i, _ := slices.BinarySearch(r.workloads, before.ID)
+			r.workloads = slices.Delete(slices.Clone(r.workloads), i, i+1)
 		}
-		r := *n.residents.Get(node)
-		i, _ := slices.BinarySearch(r.workloads, before.ID)
-		if r.workloads = slices.Delete(slices.Clone(r.workloads), i, i+1); len(r.workloads) == 0 {
+		if len(r.workloads) == 0 {
 			n.residents = n.residents.Remove(node)
 		} else {
 			n.residents = n.residents.Put(node, &r)
@@ -311,7 +315,7 @@ func (n *nouns) resettle(before, after *Workload) {
 		}
 		r := resident{node: node}
 		if known := n.residents.Get(node); known != nil {
-			r = *known
+			r.workloads = known.workloads
 		}
 		i, _ := slices.BinarySearch(r.workloads, after.ID)
 		r.workloads = slices.Insert(slices.Clone(r.workloads), i, after.ID)

@@ -1,11 +1,9 @@
 package allot
 
 import (
-	"cmp"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/allotsched/allot/internal/table"
@@ -152,11 +150,12 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 	if len(d.queues) > 0 {
 		d.checkQueues(c, &at)
 	}
-	for _, k := range d.workloads { // before the ledger is opened
+	for _, k := range d.workloads {
 		if k.After != nil && !c.know(d.after, k.After.Tasks) {
 			return next, false
 		}
 	}
+	books := d.open(c)
 	list := at.field("workloads")
 	here := list.at(0) // which one it is, the check of the whole tells
 	for _, k := range d.workloads {
@@ -168,9 +167,12 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 	if !sure || len(c.faults) > 0 {
 		return next, false
 	}
-	d.enterResidents(c, &here)
-	c.checkLedger(&at)
-	return next, len(c.faults) == 0
+	d.enterResidents(c, books, &here)
+	if c.checkLedger(&at); len(c.faults) > 0 {
+		return next, false
+	}
+	books.close(c)
+	return next, true
 }
 
 // checker is one that knows the pools and queues, and of all else what it is
@@ -272,44 +274,6 @@ func (d *delta) checkQueues(c *checker, at *path) {
 	}
 	q.checkQueues(at)
 	c.faults = append(c.faults, q.faults...)
-}
-
-// enterResidents enters into the ledger what else stands on the listed nodes.
-func (d *delta) enterResidents(c *checker, at *path) {
-	var ids []string
-	for i := range c.s.Nodes {
-		if r := d.after.residents.Get(c.s.Nodes[i].ID); r != nil {
-			ids = append(ids, r.workloads...)
-		}
-	}
-	if len(c.s.Nodes) > 1 {
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-	}
-	for _, id := range ids {
-		if _, changed := slices.BinarySearchFunc(d.workloads, id, func(k table.Difference[Workload], id string) int {
-			return strings.Compare(cmp.Or(k.After, k.Before).ID, id)
-		}); !changed { // else it has been entered
-			enterResident(c, at, d.after.workloads.Get(id))
-		}
-	}
-}
-
-// enterResident enters what of a workload is on listed nodes. All of it was checked when it
-// came, but for the nodes.
-func enterResident(c *checker, at *path, w *Workload) {
-	list := at.field("tasks")
-	for i := range w.Tasks {
-		t := &w.Tasks[i]
-		n, listed := c.nodes[t.Node]
-		if !listed {
-			continue
-		}
-		sets := w.setsOf(w.FormOf(*t))
-		set := &sets[slices.IndexFunc(sets, func(p PodSet) bool { return p.Name == t.PodSet })]
-		below := list.at(i)
-		enterTask(c, &below, n, set, t)
-	}
 }
 
 // moved are the bounds after a change of which the checker has seen all that

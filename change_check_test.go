@@ -2,6 +2,7 @@ package allot
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -56,8 +57,52 @@ func TestCheckChangeOfMixtures(t *testing.T) {
 	}
 }
 
+// A fatal is a test that can be ended.
+type fatal interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// What is held of a node follows whoever comes, changes and leaves; and a node that is
+// overbooked is found so by it.
+func TestHeldIsKept(t *testing.T) {
+	state := State{Nodes: []Node{{ID: "n", Devices: make([]Device, 4), Capacity: map[string]int64{"cpu": 10}}}}
+	s, err := NewSnapshot(&state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := func(id string, device int, phase Phase) Workload {
+		return Workload{
+			ID:      id,
+			PodSets: []PodSet{{Name: "p", Count: 1, Request: Request{GPU: GPURequest{Count: 1}, Resources: map[string]int64{"cpu": 4}}}},
+			Tasks:   []Task{{PodSet: "p", Phase: phase, Node: "n", Devices: []int{device}}},
+		}
+	}
+	for i, change := range []Change{
+		{Workloads: []Workload{job("a", 0, Running)}},
+		{Workloads: []Workload{job("b", 1, Running)}},
+		{Workloads: []Workload{job("a", 0, Terminating), job("c", 0, Claimed)}},
+		{Workloads: []Workload{job("c", 0, Running)}, Remove: Removal{Workloads: []string{"a"}}},
+		{Remove: Removal{Workloads: []string{"b"}}},
+		{Workloads: []Workload{job("d", 3, Running)}},
+	} {
+		if s, err = s.With(change); err != nil {
+			t.Fatal(i, err)
+		}
+		if sameBounds(t, s); s.nouns.residents.Get("n").held == nil {
+			t.Fatalf("after change %d it is not known", i)
+		}
+	}
+	if _, err = s.With(Change{Workloads: []Workload{job("e", 2, Running)}}); err == nil {
+		t.Error("12 of 10 cpu are held, and nobody says so")
+	}
+	if s, err = s.With(Change{Remove: Removal{Workloads: []string{"c", "d"}}}); err != nil || s.nouns.residents.Get("n") != nil {
+		t.Error("somebody is left", err)
+	}
+}
+
 // sameBounds asks whether what a version keeps is what its state says.
-func sameBounds(t *rapid.T, s *Snapshot) {
+func sameBounds(t fatal, s *Snapshot) {
 	got := s.bounds
 	want, err := checkWhole(&s.nouns)
 	if err != nil {
@@ -77,6 +122,40 @@ func sameBounds(t *rapid.T, s *Snapshot) {
 	if !sameResidents(residentsOf(s.nouns.workloads), s.nouns.residents) {
 		t.Fatal("what stands on nodes is not kept")
 	}
+	for r := range s.nouns.residents.All() {
+		if r.held != nil && !reflect.DeepEqual(amountsOf(r.held), amountsOf(heldAnew(&s.nouns, r))) {
+			t.Fatalf("on %s is held %v, and kept is %v", r.node, amountsOf(heldAnew(&s.nouns, r)), amountsOf(r.held))
+		}
+	}
+}
+
+// heldAnew is what tasks hold of a node, counted from its workloads.
+func heldAnew(n *nouns, r *resident) *heldOn {
+	node := n.nodes.Get(r.node)
+	h := &newLedger([]Node{*node})[0]
+	for _, id := range r.workloads {
+		w := n.workloads.Get(id)
+		for i := range w.Tasks {
+			if t := &w.Tasks[i]; t.Node == r.node {
+				h.enter(node, w.setOf(t), t, 1)
+			}
+		}
+	}
+	return h
+}
+
+// amountsOf is what is held of each thing of which there is some, or something is held.
+func amountsOf(h *heldOn) map[string]held {
+	m := map[string]held{"slots": h.slots}
+	for i, d := range h.devices {
+		m["device "+strconv.Itoa(i)] = d
+	}
+	for _, a := range h.amounts {
+		if a.held != (held{}) {
+			m["resource "+a.resource] = a.held
+		}
+	}
+	return m
 }
 
 func totalsOf(s *sums) map[string]total {

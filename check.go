@@ -85,7 +85,7 @@ type checker struct {
 	longest   int64            // of all durations, in seconds
 	tasksIn   []int64          // by pool: those of its workloads
 	names     map[string]int32 // scratch: names of a form
-	ledger    *ledger          // what tasks hold; nil while there is no task
+	ledger    ledger           // what tasks hold; nil while there is no task
 }
 
 // none is the index of what is absent or faulty.

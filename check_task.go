@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -124,7 +123,7 @@ func enterTask(c *checker, at *path, n int32, set *PodSet, t *Task) {
 	if c.ledger == nil {
 		c.ledger = newLedger(c.s.Nodes)
 	}
-	c.ledger.enter(c.s.Nodes, n, set, t)
+	c.ledger[n].enter(&c.s.Nodes[n], set, t, 1)
 }
 
 // checkDevices checks the devices of a task and reports whether they are sound.
@@ -161,165 +160,4 @@ func (c *checker) checkDevices(at *path, n *Node, set *PodSet, t *Task) bool {
 		}
 	}
 	return true
-}
-
-// A ledger holds what tasks take of nodes and devices, by phase. It goes by
-// full capacity: foreign use, lost nodes and unhealthy devices make nothing
-// overbooked (S7, S8).
-type ledger struct {
-	first   []int32 // by node: its first amount
-	amounts []amountHeld
-	device  []int32 // by node: its first device
-	devices []held
-	slots   []held // by node
-	// beyond are amounts of resources that the node does not list.
-	beyond map[nodeResource]*held
-}
-
-type amountHeld struct {
-	resource string
-	held
-}
-
-type nodeResource struct {
-	node     int32
-	resource string
-}
-
-// held is what tasks take of one thing. The phases' sums stop at the largest
-// int64.
-type held struct {
-	capacity int64
-	phases   [Terminating + 1]int64
-}
-
-func (h *held) add(phase Phase, n int64) {
-	h.phases[phase] = addUpTo(h.phases[phase], n)
-}
-
-// addUpTo adds two amounts that are not negative.
-func addUpTo(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-func newLedger(nodes []Node) *ledger {
-	l := &ledger{
-		first: make([]int32, len(nodes)+1), device: make([]int32, len(nodes)+1),
-		slots: make([]held, len(nodes)), beyond: make(map[nodeResource]*held),
-	}
-	for i := range nodes {
-		for name, n := range nodes[i].Capacity { // entries are found by name: order cannot matter
-			l.amounts = append(l.amounts, amountHeld{resource: name, held: held{capacity: boundedAmount(n)}})
-		}
-		for _, d := range nodes[i].Devices {
-			l.devices = append(l.devices, held{capacity: deviceUnits(d)})
-		}
-		l.first[i+1], l.device[i+1] = int32(len(l.amounts)), int32(len(l.devices))
-		l.slots[i].capacity = math.MaxInt64
-		if nodes[i].MaxTasks > 0 {
-			l.slots[i].capacity = int64(nodes[i].MaxTasks)
-		}
-	}
-	return l
-}
-
-// deviceUnits is what a device has to share out: 1000 for each byte, so that a
-// fraction takes milli × memory and a memory request 1000 × bytes, exactly.
-func deviceUnits(d Device) int64 { return 1000 * max(1, boundedAmount(d.Memory)) }
-
-// boundedAmount keeps faulty amounts from overflowing; they are reported.
-func boundedAmount(n int64) int64 { return min(max(0, n), MaxAmount) }
-
-// enter adds a task of node n.
-func (l *ledger) enter(nodes []Node, n int32, set *PodSet, t *Task) {
-	l.slots[n].add(t.Phase, 1)
-	for name, amount := range set.Request.Resources { // every entry is its own: order cannot matter
-		if amount > 0 {
-			l.amount(n, name).add(t.Phase, amount)
-		}
-	}
-	gpu := &set.Request.GPU
-	for _, d := range t.Devices {
-		memory := max(1, boundedAmount(nodes[n].Devices[d].Memory))
-		units := 1000 * memory
-		switch {
-		case gpu.Memory != 0:
-			units = 1000 * boundedAmount(gpu.Memory)
-		case gpu.Milli != 0:
-			units = min(max(0, gpu.Milli), 1000) * memory
-		}
-		l.devices[l.device[n]+int32(d)].add(t.Phase, units)
-	}
-}
-
-// amount finds what is held of a resource of node n.
-func (l *ledger) amount(n int32, resource string) *held {
-	for i := l.first[n]; i < l.first[n+1]; i++ {
-		if l.amounts[i].resource == resource {
-			return &l.amounts[i].held
-		}
-	}
-	key := nodeResource{n, resource}
-	if l.beyond[key] == nil {
-		l.beyond[key] = new(held)
-	}
-	return l.beyond[key]
-}
-
-// checkLedger reports what is overbooked.
-func (c *checker) checkLedger(at *path) {
-	l := c.ledger
-	if l == nil {
-		return
-	}
-	list := at.field("nodes")
-	for i := range c.s.Nodes {
-		below := list.at(i)
-		for j := l.first[i]; j < l.first[i+1]; j++ {
-			if a := &l.amounts[j]; !a.fits() {
-				capacity := below.field("capacity")
-				entry := capacity.key(a.resource)
-				c.overbooked(&entry, &a.held, 1)
-			}
-		}
-		for j := range c.s.Nodes[i].Devices {
-			if h := &l.devices[int(l.device[i])+j]; !h.fits() {
-				devices := below.field("devices")
-				entry := devices.at(j)
-				c.overbooked(&entry, h, max(1, boundedAmount(c.s.Nodes[i].Devices[j].Memory)))
-			}
-		}
-		if h := &l.slots[i]; !h.fits() {
-			slots := below.field("maxTasks")
-			c.overbooked(&slots, h, 1)
-		}
-	}
-	for key, h := range l.beyond { // the faults are sorted in the end
-		below := list.at(int(key.node))
-		capacity := below.field("capacity")
-		entry := capacity.key(key.resource)
-		c.overbooked(&entry, h, 1)
-	}
-}
-
-func (h *held) fits() bool {
-	return addUpTo(h.phases[Running], max(h.phases[Terminating], h.phases[Claimed])) <= h.capacity
-}
-
-// overbooked reports what does not fit, in units of the given size, rounded up:
-// a device is told in milli.
-func (c *checker) overbooked(at *path, h *held, unit int64) {
-	told := func(n int64) string {
-		return strconv.FormatInt(n/unit+min(n%unit, 1), 10)
-	}
-	capacity := told(h.capacity)
-	if use := addUpTo(h.phases[Running], h.phases[Terminating]); use > h.capacity {
-		c.fault(at, FaultOverbooked, capacity, "must hold the "+told(use)+" of what runs or terminates")
-	}
-	if use := addUpTo(h.phases[Running], h.phases[Claimed]); use > h.capacity && h.phases[Claimed] > 0 {
-		c.fault(at, FaultClaimOverRunning, capacity, "must hold the "+told(use)+" of what runs or claims")
-	}
 }

@@ -163,3 +163,46 @@ func TestG3VeryManyPodSets(t *testing.T) {
 		t.Errorf("%d searches, %d wait", p.Work.Searches, len(p.Pending))
 	}
 }
+
+// An incremental decision may search for as long as a solve from scratch of the same version,
+// whatever came and went before: its workloads and tasks are counted as they change.
+func TestIncrementalEffortIsThatOfASolve(t *testing.T) {
+	state := State{Nodes: []Node{{ID: "n", Devices: make([]Device, 8)}, {ID: "m", Devices: make([]Device, 8)}}}
+	s, err := NewSnapshot(&state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := func(i, tasks int) Workload {
+		w := Workload{ID: fmt.Sprintf("w%d", i), PodSets: []PodSet{{Name: "p", Count: 2, Request: Request{GPU: GPURequest{Count: 1}}}}}
+		for k := range tasks {
+			w.Tasks = append(w.Tasks, Task{PodSet: "p", Index: k, Phase: Running, Node: "n", Devices: []int{2*i + k}})
+		}
+		return w
+	}
+	for i, change := range []Change{
+		{Workloads: []Workload{job(0, 0), job(1, 0), job(2, 2)}},
+		{Workloads: []Workload{job(0, 2), job(3, 2)}},
+		{Workloads: []Workload{job(3, 0)}, Remove: Removal{Workloads: []string{"w0"}}},
+		{Remove: Removal{Workloads: []string{"w1", "w2", "w3"}}},
+	} {
+		if s, err = s.With(change); err != nil {
+			t.Fatal(err)
+		}
+		f := s.followers.take(&s.nouns)
+		if _, err := f.Decide(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		w, err := compile(s.nouns.state())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Solve(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		_, got := f.world.Pools[0].Effort()
+		if _, want := w.Pools[0].Effort(); got != want {
+			t.Errorf("after change %d it may cost %d steps, and a solve %d", i, got, want)
+		}
+		s.followers.giveBack(f)
+	}
+}

@@ -19,6 +19,8 @@ package placement
 type Effort struct {
 	most, spent int64
 	limit       int64 // of spent, for the question at hand; 0 where there is none
+	asked       int64 // what was spent when it was asked
+	needed      int64 // what the dearest question needed that was not cut
 	bound       int64 // of each of its searches
 	cut         bool
 	// Of spent: gone is what has been found out anew since, or is remembered no more, passing
@@ -39,7 +41,7 @@ func (e *Effort) Renew(most int64) { *e = Effort{most: most} }
 // out, as if it were found out again. What is counted twice by then is counted once. anew
 // says that no answer is remembered, so that whoever asked spends again what was passing.
 func (e *Effort) Resume(most int64, anew bool) {
-	next := Effort{most: most, spent: e.spent - e.gone, passing: e.passing}
+	next := Effort{most: most, spent: e.spent - e.gone, passing: e.passing, needed: e.needed}
 	if anew {
 		next.spent, next.passing = next.spent-e.passing, 0
 	}
@@ -91,7 +93,7 @@ func (e *Effort) Again(bound int64) (around int64) {
 	if e == nil || e.limit > 0 {
 		return -1
 	}
-	e.limit, e.bound = e.spent+bound, bound
+	e.limit, e.bound, e.asked = e.spent+bound, bound, e.spent
 	return 0
 }
 
@@ -138,6 +140,7 @@ func (e *Effort) Left() int64 {
 func (e *Effort) Narrow(steps int) int {
 	bound := e.Bound()
 	if bound >= int64(steps) {
+		e.need(int64(steps))
 		return steps
 	}
 	e.cut = true
@@ -147,11 +150,34 @@ func (e *Effort) Narrow(steps int) int {
 // Over says whether the question at hand has cost what it may, or would with so many steps
 // more: then it is cut, and [Effort.Cut] remembers that.
 func (e *Effort) Over(more int) bool {
-	if e == nil || e.Left() >= int64(more)+1 {
+	if e == nil {
+		return false
+	}
+	if e.Left() >= int64(more)+1 {
+		e.need(int64(more) + 1)
 		return false
 	}
 	e.cut = true
 	return true
+}
+
+// need takes note of what the question at hand needs, with so many steps more.
+func (e *Effort) need(more int64) {
+	if e == nil {
+		return
+	}
+	if e.limit > 0 {
+		more += e.spent - e.asked
+	}
+	e.needed = max(e.needed, more)
+}
+
+// Sure says that no question was cut, and that none would be if all that was found out since
+// the Effort was new or renewed were found out at once, in whatever order: of what would be
+// left when all is spent the dearest question needs no more than its part, and a quarter of
+// what it needs is to spare, for what it was told by answers to others.
+func (e *Effort) Sure() bool {
+	return e == nil || !e.cut && (e.most == 0 || e.needed+e.needed/4 <= max(LeastPart, (e.most-e.spent)/4))
 }
 
 // Cut says whether some question was cut, or had its bounds narrowed, since the Effort was

@@ -33,10 +33,15 @@ func (p *Pool) effort() *placement.Effort {
 func mostEffort(w *World, p *Pool) int64 {
 	size := len(p.Nodes)
 	for _, i := range p.Works {
-		size += 1 + len(w.Works[i].Tasks)
+		size += w.Works[i].size()
 	}
-	return leastEffort + effortEach*int64(size)
+	return effortOf(size)
 }
+
+// size is for how many a workload counts in what a pool's searches may cost.
+func (k *Work) size() int { return 1 + len(k.Tasks) }
+
+func effortOf(size int) int64 { return leastEffort + effortEach*int64(size) }
 
 // counted is a placer of which the searches are counted.
 func (p *Pool) counted() gang.Placer {
@@ -61,15 +66,15 @@ const explainEffort = leastEffort / 64
 var ErrCut = errors.New("allot: the searches of an incremental decision cost too much")
 
 // resumeEffort counts what is remembered as if it were found out in the decision that
-// follows. The bound is half of the least that a solve from scratch has, so that a decision
-// that stays within it is what that decides. What has been found out anew since counts once
-// where that is known (preempt's plans), and else again each time, so that all is forgotten
-// where little is left: seldom, as to find all out is what a solve from scratch costs.
+// follows, of as many steps as a solve from scratch has. What has been found out anew since
+// counts once where that is known (preempt's plans), and else again each time, so that all is
+// forgotten where half is used up: seldom, as to find all out is what a solve from scratch
+// costs.
 func (t *Incremental) resumeEffort() {
 	for _, q := range t.pools {
 		p := q.pool
-		most := (leastEffort + effortEach*int64(len(p.Nodes))) / 2
-		if p.effort().Spent() > most/4*3 || p.effort().Cut() {
+		most := effortOf(len(p.Nodes) + q.size)
+		if p.effort().Spent() > most/2 || !p.effort().Sure() {
 			p.effort().Renew(most)
 			p.changes++
 			p.freed++
@@ -81,10 +86,11 @@ func (t *Incremental) resumeEffort() {
 	}
 }
 
-// cut says whether some search was.
+// cut says whether some search was, or would perhaps be in a solve from scratch, which asks
+// in another order.
 func (t *Incremental) cut() bool {
 	for _, q := range t.pools {
-		if q.pool.effort().Cut() {
+		if !q.pool.effort().Sure() {
 			return true
 		}
 	}

@@ -39,7 +39,9 @@ type incrementalPool struct {
 	// freed are the nodes on which something became free, the last of them when
 	// pool.freed became what it is.
 	freed []int32
-	// resumed are the pool's changes when what searches cost was last resumed.
+	// size is what the pool's workloads count for in what its searches may cost; resumed are
+	// the pool's changes when what they cost was last resumed.
+	size    int
 	resumed int64
 }
 

@@ -42,12 +42,14 @@ func (t *Incremental) isSpecial(k *Work) bool {
 		})
 }
 
-// count counts a workload n times among those out of the ordinary.
+// count counts a workload n times, and so among those out of the ordinary.
 func (t *Incremental) count(i int32, n int) {
+	k := &t.world.Works[i]
+	t.pools[k.Form.Pool].size += n * k.size()
 	if t.unlike[i] {
 		t.special += n
 	}
-	if len(t.world.Works[i].Others) > 0 {
+	if len(k.Others) > 0 {
 		t.alternatives += n
 		t.world.Alternatives = t.alternatives > 0
 	}
