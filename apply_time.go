@@ -41,11 +41,12 @@ func (ap *applier) promises(p *Plan) error {
 		if r.Change == PromiseWithdrawn {
 			continue
 		}
+		gathered := w.Reserved != nil && w.Reserved.Rule == ByGathering && !w.HeldSince.IsZero()
 		promise := clonePromise(r.Promise)
 		w.Reserved, ap.promised[w.ID] = &promise, &promise
 		if promise.Rule != ByGathering {
 			w.HeldSince = time.Time{}
-		} else if w.HeldSince.IsZero() {
+		} else if !gathered { // what is said of no gathering is of none
 			w.HeldSince = ap.state.Now
 		}
 	}

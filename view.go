@@ -60,8 +60,9 @@ func (w *world) workOf(id string) (int32, bool) {
 // A decisionView is a decision as package explain sees it. Its lock is held.
 type decisionView struct {
 	viewer
-	found *engine.Decision
-	turns map[int32][]int32 // by pool, once they were asked for
+	found   *engine.Decision
+	turns   map[int32][]int32 // by pool, once they were asked for, as are the
+	holders map[int32]*engine.Holders
 }
 
 // Outcome implements [view.Decision], as does what follows.
@@ -74,6 +75,17 @@ func (v *decisionView) Turns(pool int32) []int32 {
 		v.turns[pool] = turns
 	}
 	return turns
+}
+
+func (v *decisionView) Holders(pool int32) *engine.Holders {
+	known := v.holders[pool]
+	if known == nil {
+		known = engine.HoldersOf(v.World(), pool, func(other, resource int32) int32 {
+			return v.ResourceOf(other, v.Resource(pool, resource))
+		})
+		v.holders[pool] = known
+	}
+	return known
 }
 
 func (v *decisionView) Reasons(i int32) ([]Reason, error) {
@@ -114,7 +126,7 @@ func (d *Decision) View(ctx context.Context, victims view.Victims, look func(vie
 		return err
 	}
 	if d.seen == nil {
-		d.seen = &decisionView{viewer{d.world}, d.found, make(map[int32][]int32)}
+		d.seen = &decisionView{viewer{d.world}, d.found, make(map[int32][]int32), make(map[int32]*engine.Holders)}
 	}
 	return look(d.seen)
 }

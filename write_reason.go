@@ -21,6 +21,7 @@ type teller struct {
 	// told are lists that have been told, by their first: workloads that ask the same
 	// share theirs. Without it every list is told anew.
 	told map[*engine.Verdict][]Reason
+	slab []Reason // of which the lists are cut
 }
 
 // pendingAt is why workload i waits, if it does.
@@ -45,13 +46,27 @@ func (t *teller) reasons(verdicts []engine.Verdict) []Reason {
 	if known := t.told[&verdicts[0]]; known != nil {
 		return known
 	}
-	out := make([]Reason, len(verdicts))
+	out := t.cut(len(verdicts))
 	for i := range verdicts {
 		out[i] = t.reason(&verdicts[i])
 	}
 	if t.told != nil {
 		t.told[&verdicts[0]] = out
 	}
+	return out
+}
+
+// cut is a list of so many reasons: of one that is told alone in memory of its own.
+func (t *teller) cut(n int) []Reason {
+	const size = 64
+	if t.told == nil {
+		return make([]Reason, n)
+	}
+	if len(t.slab) < n {
+		t.slab = make([]Reason, max(n, size))
+	}
+	out := t.slab[:n:n]
+	t.slab = t.slab[n:]
 	return out
 }
 

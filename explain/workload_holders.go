@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/internal/engine"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -16,9 +15,10 @@ type holderKey struct{ pool, queue, resource int32 }
 // A heldBy is a holder while it is added up; last are the worst standing of its
 // workloads, the worst first.
 type heldBy struct {
+	holderKey
 	held, nonPreemptible int64
 	works                int
-	last                 []preempt.EvictionRank
+	last                 []int32
 }
 
 // holders are the queues whose workloads hold what form at of workload waits waits for,
@@ -28,90 +28,61 @@ func (w *viewed) holders(waits int32, at int16, wanted []int32) []Holder {
 		return nil
 	}
 	f := w.FormOf(&w.Works[waits], at)
-	usable := engine.UsableBy(w.World, waits, at)
-	sums, admitted := make([]int64, len(w.Works)*len(wanted)), make([]int64, len(w.Works))
-	w.eachHeld(func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64) {
-		if w.NodePool[t.Node] != f.Pool {
-			return
-		}
-		admitted[i] = max(admitted[i], since)
-		own := w.FormOf(&w.Works[i], w.Works[i].Current).Pool
-		for n, r := range wanted {
-			held := sets[t.Set].Charge.Of(w.view.ResourceOf(own, w.view.Resource(f.Pool, r)))
-			sums[int(i)*len(wanted)+n] += usable.Of(r, w.Position[t.Node], t.Devices, held)
-		}
-	})
-	found := make(map[holderKey]*heldBy)
-	for i := range w.Works {
-		for n, r := range wanted {
-			amount := sums[i*len(wanted)+n]
+	usable, all := engine.UsableBy(w.World, waits, at), w.view.Holders(f.Pool)
+	var found []heldBy
+	for _, r := range wanted {
+		held, from := usable.Of(all, r), len(found)
+		for i := range all.Works {
+			one := &all.Works[i]
+			amount := held(one)
 			if amount == 0 {
 				continue
 			}
-			k := &w.Works[i]
-			g := w.FormOf(k, k.Current)
-			key := holderKey{g.Pool, g.Queue, r}
-			if found[key] == nil {
-				found[key] = new(heldBy)
+			key := holderKey{one.Pool, one.Queue, r}
+			if last := len(found) - 1; last < from || found[last].holderKey != key {
+				found = append(found, heldBy{holderKey: key})
 			}
-			found[key].add(amount, preempt.EvictionRank{
-				NonPreemptible: g.NonPreemptible, Priority: g.Priority, Admitted: admitted[i], Submitted: k.Submitted, Rank: k.Rank, Work: int32(i),
-			})
+			found[len(found)-1].add(amount, one)
 		}
 	}
 	return w.toldHolders(f.Pool, found)
 }
 
-func (h *heldBy) add(amount int64, s preempt.EvictionRank) {
+func (h *heldBy) add(amount int64, one *engine.Holder) {
 	h.held += amount
-	if s.NonPreemptible {
+	if one.NonPreemptible {
 		h.nonPreemptible += amount
 	}
-	h.works++
-	at, _ := slices.BinarySearchFunc(h.last, s, func(a, b preempt.EvictionRank) int { return b.Compare(a) })
-	if at < MostTold {
-		h.last = slices.Insert(h.last, at, s)
-		h.last = h.last[:min(len(h.last), MostTold)]
+	if h.works++; h.works <= MostTold { // the worst standing come first
+		h.last = append(h.last, one.Work)
 	}
 }
 
 // toldHolders lists them by resource, the most first, then by queue.
-func (w *viewed) toldHolders(pool int32, found map[holderKey]*heldBy) []Holder {
-	keys := make([]holderKey, 0, len(found))
-	for key := range found { // sorted below
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b holderKey) int {
-		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(found[b].held, found[a].held),
+func (w *viewed) toldHolders(pool int32, found []heldBy) []Holder {
+	slices.SortFunc(found, func(a, b heldBy) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(b.held, a.held),
 			cmp.Compare(a.pool, b.pool), cmp.Compare(a.queue, b.queue))
 	})
 	var out []Holder
-	for _, key := range keys {
-		h, own, name := found[key], w.Pools[key.pool], w.view.Resource(pool, key.resource)
-		q, r := int(key.queue), int(w.view.ResourceOf(key.pool, name))
+	for i := range found {
+		h := &found[i]
+		own, name := w.Pools[h.pool], w.view.Resource(pool, h.resource)
+		q, r := int(h.queue), int(w.view.ResourceOf(h.pool, name))
 		one := Holder{
-			Queue: w.view.QueueID(key.pool, key.queue), Resource: name,
+			Queue: w.view.QueueID(h.pool, h.queue), Resource: name,
 			Held: h.held, OfNonPreemptible: h.nonPreemptible, Workloads: h.works,
 			Quota:     bound(own.Tree.Quota(q, r)),
 			FairShare: own.Shares[q*own.Width+r].FairShare,
 			Used:      own.Tree.Use(q, r),
+			Last:      make([]string, len(h.last)),
 		}
-		for _, s := range h.last {
-			one.Last = append(one.Last, w.view.WorkloadID(s.Work))
+		for at, i := range h.last {
+			one.Last[at] = w.view.WorkloadID(i)
 		}
 		out = append(out, one)
 	}
 	return out
-}
-
-// eachHeld calls f for every task that runs or is claimed after the plan, with its
-// workload, the shapes of its form, and when it was given its place.
-func (w *viewed) eachHeld(f func(i int32, sets []engine.Shape, t engine.TaskPlace, since int64)) {
-	for i, seats := range w.Room.Seats {
-		for at := range seats {
-			f(int32(i), w.Definition(&w.Works[i], w.Works[i].Current).Sets, seats[at].TaskPlace, seats[at].Admitted)
-		}
-	}
 }
 
 // bound turns a resolved amount into what is told.

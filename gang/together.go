@@ -122,10 +122,11 @@ func choices(w *search, sets []int32, among []area, n int) (out []candidate) {
 			continue
 		}
 		eachChoice(all, n, func(some area) {
-			if w.Effort.Spend(stepsAChoice); w.Effort.Over(0) {
+			if w.Effort.Spend(stepsAChoice); w.choices > w.Effort.Narrow(w.choices) {
 				w.cut = true
 				return
 			}
+			w.choices += stepsAChoice
 			if looked++; w.mayTake(sets, some) {
 				out = append(out, candidate{area: some, room: w.takes(sets[0], some, nil)})
 			}

@@ -58,6 +58,8 @@ type search struct {
 	// trial. Beyond limit cut is set, and all branches fail.
 	wasted, limit int
 	cut           bool
+	// choices is how many steps it has cost to count what choices of domains take.
+	choices int
 	// spare is how many places trials may still waste, which end no search; trying is set
 	// inside one.
 	spare  int

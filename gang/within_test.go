@@ -300,3 +300,36 @@ func TestObeyed(t *testing.T) {
 		t.Errorf("%d kept, %d broken", kept, broken)
 	}
 }
+
+// M8: a search that is made again under the bound of the question in which it was made comes to
+// the same end, whatever has been spent before and since: so what was found can be carried out.
+func TestFoundAgainUnderItsBound(t *testing.T) {
+	cut := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t)
+		spend := rapid.IntRange(0, 400)
+		effort := placement.NewEffort(int64(rapid.IntRange(1, 800).Draw(t, "most")))
+		s.placer.Effort = effort
+		search := func() ([]placement.Place, gang.Verdict) {
+			defer s.x.Undo(s.x.Mark())
+			return s.placer.PlaceWithSiblings(s.x, s.g, s.unit, s.siblings, s.st, nil)
+		}
+		effort.Spend(spend.Draw(t, "spent before"))
+		question := effort.Ask()
+		bound := effort.Bound()
+		effort.Spend(spend.Draw(t, "spent in the question"))
+		places, verdict := search()
+		effort.Answered(question)
+		if effort.Cut() {
+			cut++
+		}
+		effort.Spend(spend.Draw(t, "spent since"))
+		defer effort.Answered(effort.Again(bound))
+		if again, told := search(); !slices.Equal(again, places) || told != verdict {
+			t.Fatalf("found %v, %+v, and then %v, %+v", places, verdict, again, told)
+		}
+	})
+	if cut == 0 {
+		t.Error("no search was bounded by what the question may cost")
+	}
+}

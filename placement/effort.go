@@ -10,10 +10,16 @@ package placement
 // first of many in vain cannot leave nothing to those that follow. Where nearly all is used
 // up every question still has [LeastPart] steps.
 //
+// Each search of a question is bounded by all that the question may cost, whatever it has
+// cost by then, and the question ends after the search with which it has cost too much. So
+// who carries out what was found, under the bound under which it was ([Effort.Again]), makes
+// the same searches and comes to the same end.
+//
 // It belongs to one goroutine.
 type Effort struct {
 	most, spent int64
 	limit       int64 // of spent, for the question at hand; 0 where there is none
+	bound       int64 // of each of its searches
 	cut         bool
 	// Of spent: gone is what has been found out anew since, or is remembered no more, passing
 	// what is spent again by who asks again.
@@ -76,8 +82,29 @@ func (e *Effort) Ask() (around int64) {
 	if e == nil || e.limit > 0 {
 		return -1
 	}
-	e.limit = e.spent + e.part()
+	return e.Again(e.part())
+}
+
+// Again begins a question whose searches are bounded as those of another were, which had
+// this [Effort.Bound]. A question inside another is a part of it.
+func (e *Effort) Again(bound int64) (around int64) {
+	if e == nil || e.limit > 0 {
+		return -1
+	}
+	e.limit, e.bound = e.spent+bound, bound
 	return 0
+}
+
+// Bound is what each search of the question at hand may cost, or else that of one that
+// begins now.
+func (e *Effort) Bound() int64 {
+	switch {
+	case e == nil:
+		return 1 << 60
+	case e.limit == 0:
+		return e.part()
+	}
+	return e.bound
 }
 
 // Answered ends the question that [Effort.Ask] began.
@@ -107,14 +134,14 @@ func (e *Effort) Left() int64 {
 	return max(0, e.limit-e.spent)
 }
 
-// Narrow is a search's own bound, or less where not so many steps are left.
+// Narrow is a search's own bound, or less where it may not cost so many steps.
 func (e *Effort) Narrow(steps int) int {
-	left := e.Left()
-	if left >= int64(steps) {
+	bound := e.Bound()
+	if bound >= int64(steps) {
 		return steps
 	}
 	e.cut = true
-	return int(left)
+	return int(bound)
 }
 
 // Over says whether the question at hand has cost what it may, or would with so many steps

@@ -120,6 +120,7 @@ type Evaluator struct {
 type unitState struct {
 	next                 UnitID // of the same workload
 	leaf, priority, work int32
+	node                 int32  // on which all of it stands, where that is one task; else −1
 	holds                uint64 // resources below 64 that it is charged
 	bars                 bars
 	alive                bool
@@ -315,6 +316,9 @@ type Proposal struct {
 	Justifications []Justification
 	Staying, Anew  bool
 	list           list // see Nodes and Evaluator.Rank
+	// Bound is that of the searches by which it was found: under it the preemptor and what
+	// moves find the same places again (placement.Effort.Again).
+	Bound int64
 }
 
 // Nodes are the place that the victims clear, by position; none is anywhere.

@@ -17,10 +17,13 @@ import (
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	a := &ask{Preemptor: b, mode: mode}
 	defer r.Effort.Answered(r.Effort.Ask())
+	find := a.find
 	if mode == ReclaimAndPreempt {
-		return a.findBoth(r)
+		find = a.findBoth
 	}
-	return a.find(r)
+	found, refusal, ok := find(r)
+	found.Bound = r.Effort.Bound()
+	return found, refusal, ok
 }
 
 // find is Find of one way.
@@ -165,11 +168,15 @@ func (s *search) candidates() []UnitID {
 		if a.mode != Consolidate && len(units) > 0 {
 			r.protect(int32(leaf))
 		}
+		judged, known := verdict(0), UnitID(-1)
 		for _, id := range units {
 			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
 				continue
 			}
-			switch r.first(a, id) {
+			if known < 0 || !judgedAlike(r, known, id) {
+				judged, known = r.first(a, id), id
+			}
+			switch judged {
 			case lawful, notYet:
 				out = append(out, id)
 			case turns:
@@ -226,6 +233,17 @@ func (s *search) countBudgets(candidates []UnitID) {
 			s.refusal.Budgeted++
 		}
 	}
+}
+
+// judgedAlike says whether two units of a leaf are judged alike as the first to go: they
+// share what they are charged, and what protects them.
+func judgedAlike(r *Evaluator, x, y UnitID) bool {
+	a, b := &r.state[x], &r.state[y]
+	if a.protection != b.protection || a.byClass != b.byClass || (a.bars|b.bars)&budgeted != 0 {
+		return false
+	}
+	held, other := r.units[x].Charge, r.units[y].Charge
+	return len(held) == len(other) && (len(held) == 0 || &held[0] == &other[0])
 }
 
 // first judges a unit as the first to go, under any order.
@@ -310,13 +328,13 @@ func (s *search) places(candidates []UnitID) {
 		eachSet(nodes, func(some []int32) { s.tryNodes(some, candidates) })
 	case s.ask.Domains != nil:
 		s.tryDomains(nodes, candidates)
-		s.try(nil, candidates)
+		tryAnywhere(s, candidates)
 	default:
 		if s.ask.Exact {
 			s.tryCheapest(nodes, candidates)
 		}
 		tryEach(s, nodes[:min(len(nodes), singleNodes)], candidates)
-		s.try(nil, candidates)
+		tryAnywhere(s, candidates)
 	}
 	if s.ask.mode == Consolidate {
 		switch {
@@ -327,6 +345,14 @@ func (s *search) places(candidates []UnitID) {
 		}
 		s.consolidate()
 	}
+}
+
+// tryAnywhere tries the candidates wherever they stand. Leaf by leaf they are listed by
+// standing, by which a reclaim takes of each.
+func tryAnywhere(s *search, candidates []UnitID) {
+	s.ask.inStanding = s.ask.reclaims()
+	s.try(nil, candidates)
+	s.ask.inStanding = false
 }
 
 // tryEach tries the nodes one by one. Whom a preemption takes does not depend on the node
@@ -380,19 +406,25 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 	anywhere := s.ask.mode == Consolidate || !s.admitted()
 	seen := make([]bool, r.Nodes)
 	var out []int32
+	look := func(n int32) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		helps := func(sh placement.Shape) bool {
+			return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
+		}
+		if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
+			out = append(out, n)
+		}
+	}
 	for _, id := range candidates {
+		if n := r.state[id].node; n >= 0 {
+			look(n)
+			continue
+		}
 		for i := range r.units[id].Tasks {
-			n := r.units[id].Tasks[i].Place.Node
-			if seen[n] {
-				continue
-			}
-			seen[n] = true
-			helps := func(sh placement.Shape) bool {
-				return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
-			}
-			if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
-				out = append(out, n)
-			}
+			look(r.units[id].Tasks[i].Place.Node)
 		}
 	}
 	slices.Sort(out)

@@ -224,7 +224,10 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 
 // stateOf is what is kept of a new unit beside it.
 func (r *Evaluator) stateOf(u *Unit) unitState {
-	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, alive: true}
+	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, node: -1, alive: true}
+	if len(u.Tasks) == 1 {
+		out.node = u.Tasks[0].Place.Node
+	}
 	for _, a := range u.Charge {
 		if a.Value > 0 && a.Resource < 64 {
 			out.holds |= 1 << a.Resource

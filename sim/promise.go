@@ -123,6 +123,7 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 // write writes one into the state.
 func (p *promises) write(e *engine, j *job, r *allot.PlannedReservation) {
 	w := e.workload(j)
+	gathered := w.Reserved != nil && w.Reserved.Rule == allot.ByGathering && !w.HeldSince.IsZero()
 	if w.Reserved == nil || r.Change != allot.PromiseKept || !slices.Equal(w.Reserved.WaitsFor, r.Promise.WaitsFor) {
 		promise := r.Promise
 		w.Reserved = &promise
@@ -131,7 +132,7 @@ func (p *promises) write(e *engine, j *job, r *allot.PlannedReservation) {
 	switch {
 	case r.Promise.Rule != allot.ByGathering:
 		w.HeldSince = time.Time{}
-	case w.HeldSince.IsZero():
+	case !gathered:
 		w.HeldSince = e.instant()
 	}
 	if j.vow == 0 && !r.Promise.At.IsZero() {

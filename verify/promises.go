@@ -178,7 +178,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if one.behind = v.behind[name]; !one.fresh {
 		one.behind = was.Behind
 	}
-	overran := was != nil && !lost && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
+	overran := was != nil && !lost && was.Phase == allot.Running && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
 	if overran { // also where it moves
 		one.overran = max(0, was.Since.UnixMicro()) + 1
 	}
@@ -324,33 +324,36 @@ func (v *promising) fits(p *promised) {
 	}
 }
 
-// gathered checks that nobody else is promised what is gathered for one, and that nothing that need not
-// comes there while it is kept (B8).
+// gathered checks that what is gathered for one fits beside all that is promised to others, and that
+// nothing that need not comes into its way while it is kept (B8); what was there before leaves.
 func (v *promising) gathered(p *promised) {
 	pool := p.form.queue.pool
 	if !pool.policy.Reserve.Gather {
 		v.fail(p.path, ruleGather, "pool %q gathers nothing", pool.id)
 	}
+	times := []int64{p.from}
 	for _, other := range v.list {
-		if other == p {
-			continue
-		}
-		if other.gathers && other.form.queue.pool == pool && other.workload.source.ID < p.workload.source.ID {
+		if other != p && other.gathers && other.form.queue.pool == pool && other.workload.source.ID < p.workload.source.ID {
 			v.fail(p.path, ruleGather, "pool %q gathers for %q too", pool.id, other.workload.source.ID)
 		}
-		if slices.ContainsFunc(other.tasks, func(t plannedTask) bool { return p.has(t.node, t.place.Devices) }) {
-			v.fail(p.path, ruleGather, "some of it is promised to %q", other.workload.source.ID)
+		times = append(times, max(other.from, p.from))
+	}
+	slices.Sort(times)
+	for _, now := range slices.Compact(times) {
+		for _, t := range p.tasks {
+			if list := v.overfullAt(p, t.node, now, func(*standing) bool { return false }); len(list) > 0 {
+				v.fail(p.path, ruleGather, "at %s, beside what is promised to others, %s", text(now), list[0].message)
+				return
+			}
 		}
 	}
 	if p.source.Change != allot.PromiseKept {
 		return
 	}
 	for _, t := range p.tasks {
-		for i := range v.stands[t.node] {
-			if one := &v.stands[t.node][i]; one.fresh && !p.yieldsTo(one) && p.has(t.node, one.task.devices) {
-				v.fail(p.path, ruleGather, "the plan places %q there", one.workload.source.ID)
-				return
-			}
+		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool { return one.fresh && !p.yieldsTo(one) }); len(list) > 0 {
+			v.fail(p.path, ruleGather, "beside what the plan places there, %s", list[0].message)
+			return
 		}
 	}
 }

@@ -315,13 +315,21 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || v.isOverLine(w) || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || v.isOverLine(w) || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was) || v.comesLate(to, w):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
 	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
 		v.fail(at, ruleBackfill, "%q is placed, to which it need not yield", to.source.ID)
 	}
+}
+
+// comesLate says whether one starts after the time that it was promised, and was promised it before
+// another was its own: as long as it is late the other is (B7).
+func (v *promising) comesLate(one, other *verifiedWorkload) bool {
+	a, b := one.source.Reserved, other.source.Reserved
+	return a != nil && a.Entitled && a.Rule != allot.ByGathering && a.At.UnixMicro() < v.at &&
+		(a.At.Before(b.At) || a.At.Equal(b.At) && one.source.ID < other.source.ID)
 }
 
 // isOverLine says whether a workload that waits is told to be beyond its lines by now, whatever it was

@@ -61,11 +61,11 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 			v.failAt(at, ruleBudget, "%d workloads of pool %q are disturbed, cap %d", len(p.disturbed), p.id, limit)
 		}
 	}
-	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, v.placesOf(f, a), v.chargesOf(f, a)})
+	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, placesOf(v, f, a), v.chargesOf(f, a)})
 }
 
 // placesOf are the places that an action takes away, as far as they exist: the others are told elsewhere.
-func (v *verifier) placesOf(f *verifiedForm, a *allot.Action) []allot.Placement {
+func placesOf(v *verifier, f *verifiedForm, a *allot.Action) []allot.Placement {
 	places := a.Tasks
 	if a.Kind == allot.Move {
 		places = a.From
@@ -78,7 +78,7 @@ func (v *verifier) placesOf(f *verifiedForm, a *allot.Action) []allot.Placement 
 
 // chargesOf is what the tasks of an action are charged where they run.
 func (v *verifier) chargesOf(f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
-	for _, place := range v.placesOf(f, a) {
+	for _, place := range placesOf(v, f, a) {
 		list = mergeCharges(list, charges(&f.PodSets[f.set(place.PodSet)].Request, f.queue.pool, v.nodes[place.Node], place.Devices))
 	}
 	return list

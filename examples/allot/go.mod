@@ -3,7 +3,7 @@ module github.com/allotsched/allot/examples/allot
 go 1.26.0
 
 require (
-	github.com/allotsched/allot v0.0.0
+	github.com/allotsched/allot v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
@@ -19,4 +19,3 @@ require (
 	golang.org/x/text v0.14.0 // indirect
 )
 
-replace github.com/allotsched/allot => ../..

@@ -3,7 +3,7 @@ module github.com/allotsched/allot/examples/kubernetes
 go 1.26.0
 
 require (
-	github.com/allotsched/allot v0.0.0
+	github.com/allotsched/allot v0.1.0
 	github.com/allotsched/allot/examples/allot v0.0.0
 	github.com/go-logr/logr v1.4.3
 	github.com/prometheus/client_golang v1.23.2

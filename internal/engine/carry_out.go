@@ -13,6 +13,7 @@ import (
 // moves elsewhere (C1, M10).
 func (s *Solver) carryOut(k *Work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
+	defer p.effort().Answered(p.effort().Again(proposal.Bound))
 	first, moves := len(w.Room.out), false
 	w.Traced.note(s, b, proposal)
 	freed := quota.Amounts(nil)

@@ -364,6 +364,9 @@ type Solver struct {
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Verdict
 	hopeless map[question][]Verdict
+	// gathered is scratch of them, slab their memory.
+	gathered []Verdict
+	slab     verdictSlab
 	// byQueue are those that hold places after the plan, by queue; nil until asked for.
 	byQueue [][]int32
 	// What the index says of shapes after the last action: queues that ask the same share it.

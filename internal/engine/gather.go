@@ -72,12 +72,13 @@ func (s gathering) gather(p *promise) bool {
 
 // leavesOthers says whether all that is promised stands as it did once the places are held.
 func (s gathering) leavesOthers(p *promise) bool {
-	before := slices.Clone(s.promises.profile.Held(p.work))
-	s.promises.profile.Hold(p.work, p.stays)
+	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
+	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other != p && len(s.promises.profile.Held(other.work)) > 0 && !s.promising.stands(other)
 	})
 	s.promises.profile.Release(p.work)
+	s.promises.profile.Behind(p.work, behind)
 	if len(before) > 0 {
 		s.promises.profile.Hold(p.work, before)
 	}
@@ -95,10 +96,16 @@ func (s gathering) leave() {
 	}
 }
 
+// knowTime has a promise be one with a time: who is only waited for is there again.
+func (s gathering) knowTime(p *promise) {
+	p.gathers = false
+	s.promises.profile.Behind(p.work, s.makesWay(p))
+}
+
 // gatherAgain has a promise without a time have other places, as some of its own are lost or have
 // been given to another.
 func (s gathering) gatherAgain(p *promise) bool {
-	p.gathers = false
+	s.knowTime(p)
 	if !s.gather(p) {
 		return false
 	}
@@ -200,16 +207,42 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 	return out
 }
 
-// stands says whether the places that are gathered are such still as would take the tasks, and no
-// promise that is laid has any device of them.
+// stands says whether the places that are gathered would take the tasks still once all that stands on
+// their nodes has left, beside what is promised to others at any time.
 func (s gathering) stands(p *promise) bool {
+	x, on := s.pool.Index, s.loads()
+	m, _ := s.promises.profile.KeepFree(Never, true, func(holder int32) bool { return holder != p.work })
+	defer x.Undo(m)
+	s.leave()
+	empty := make(map[int32]bool, len(p.stays))
+	for i := range p.stays {
+		v := p.stays[i].Place.Node
+		for _, one := range on[v] {
+			if !empty[v] && x.Give(one.stay.Shape, one.stay.Place) != nil {
+				return false
+			}
+		}
+		empty[v] = true
+	}
 	return !slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
-		return !s.pool.Index.Admits(own.Shape, own.Place) || slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-			return other != p && len(s.promises.profile.Held(other.work)) > 0 && slices.ContainsFunc(other.stays, func(one placement.Stay) bool {
-				return own.Place.Node == one.Place.Node && own.Place.Devices&one.Place.Devices != 0
-			})
-		})
+		return !x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil
 	})
+}
+
+// waitedFor are the tasks on devices that are gathered. As much as they have is nobody's once they
+// have left but of whom the places are gathered for.
+func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
+	w := s.world
+	for i, one := range s.behind().standing() {
+		k, place := &w.Works[i], one.place(w)
+		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
+			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
+		}) {
+			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
+			stays = append(stays, placement.Stay{Shape: shape, Place: place, Until: one.endsIn(w, k)})
+		}
+	}
+	return stays
 }
 
 // letsGo is when a gathering lets its places go; Never is not.

@@ -63,15 +63,25 @@ func (h *homecoming) shapeOf(i int32, one *Seat) placement.Shape {
 func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
 	before, from, now := *one, w.Holdings[one.origin].where(), one.place(w)
+	holds := h.solver.promising()
+	if err := holds.layAgain(); err != nil {
+		return false, err
+	}
 	if err := x.Give(shape, now); err != nil {
 		return false, err
 	}
 	one.Node, one.Devices, one.pipelined = from.node, from.devices, false
 	old := one.place(w)
-	holds := h.solver.promising()
-	if !x.Fits(shape, old) || !w.together(i) || !holds.mayStand(i, one.endsForSure(w), old) {
+	mayStand := func(place placement.Place) bool {
+		until := one.endsForSure(w)
+		if place.Node == now.Node { // of which it takes nothing more
+			return !holds.isPromised(i, until, place.Node, place.Devices)
+		}
+		return holds.mayStand(i, until, []placement.Stay{{Shape: shape, Place: place}})
+	}
+	if !x.Fits(shape, old) || !w.together(i) || !mayStand(old) {
 		alike, found := h.alikePlace(i, one, shape)
-		found = found && holds.mayStand(i, one.endsForSure(w), alike)
+		found = found && mayStand(alike)
 		if found = found && now.Node != old.Node; found {
 			one.Devices = alike.Devices
 		}
@@ -180,7 +190,7 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 	from, to := w.Holdings[one.origin].where(), one.where()
 	for _, at := range h.starts()[from] {
 		j, other := at[0], &w.Room.Seats[at[0]][at[1]]
-		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) {
+		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) || h.endUnlike(i, one, j, other) {
 			continue
 		}
 		other.Node, other.Devices, one.Node, one.Devices = to.node, to.devices, from.node, from.devices
@@ -193,6 +203,16 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 		h.changed(i)
 		return
 	}
+}
+
+// endUnlike says whether two tasks end at unlike times, and something is promised on the node of one of
+// them that begins before that: it may stand only while the one is there, and not the other (B5).
+func (h *homecoming) endUnlike(i int32, one *Seat, j int32, other *Seat) bool {
+	w, holds := h.solver.world, h.solver.promising()
+	a, b := one.endsIn(w, &w.Works[i]), other.endsIn(w, &w.Works[j])
+	c, d := one.endsForSure(w), other.endsForSure(w)
+	last, anybody := max(a, b, c, d), int32(None)
+	return (a != b || c != d) && (holds.isPromised(anybody, last, w.Position[one.Node], 0) || holds.isPromised(anybody, last, w.Position[other.Node], 0))
 }
 
 // changed tells the pool that tasks of a workload stand elsewhere.

@@ -47,10 +47,13 @@ type diagnosis struct{ *Solver }
 
 func (s *Solver) diagnosis() diagnosis { return diagnosis{s} }
 
-// promising keeps places free for those who are promised them.
-type promising struct{ *Solver }
+// admitting says whom the queues let in at what time.
+type admitting struct{ *Solver }
 
-func (s *Solver) promising() promising { return promising{s} }
+// promising keeps places free for those who are promised them.
+type promising struct{ admitting }
+
+func (s *Solver) promising() promising { return promising{admitting{s}} }
 
 // gathering keeps places free for one for whom no time is known.
 type gathering struct{ promising }

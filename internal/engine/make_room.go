@@ -19,9 +19,10 @@ type refusal struct {
 	memo
 	reasons []Verdict
 	// untold: a bound refused it, and the reasons are found out when they are
-	// asked for; then item is whose they are.
-	untold bool
-	item   queue.Item
+	// asked for; then item is whose they are. silent: there are no others, as long as
+	// it stands.
+	untold, silent bool
+	item           queue.Item
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
@@ -53,7 +54,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	s.mayBound = false
 	if held == nil && !made && err == nil {
 		it.Form = at
-		s.refusals[asked] = &refusal{p.untilChanged(), slices.Clone(s.told), s.untold, it}
+		s.refusals[asked] = &refusal{p.untilChanged(), slices.Clone(s.told), s.untold, s.untold && s.mute, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
@@ -149,12 +150,12 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	}
 	s.decision.Work.Rooms++
 	if !w.Room.told { // a bound is the cheaper way
-		silent := func() bool { return s.silent(it, at, b) }
-		switch futile := !s.telling && s.futile(it, at, b); {
+		modes := s.modes(it, at, b)
+		switch futile := !s.telling && s.futile(modes, b); {
 		case futile && s.mayBound:
-			s.untold = true
+			s.untold, s.mute = true, s.silent(modes, b)
 			return nil, nil
-		case (futile || s.telling) && silent():
+		case (futile || s.telling) && s.silent(modes, b):
 			return nil, nil
 		}
 		w.booking().tell()

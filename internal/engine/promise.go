@@ -271,12 +271,21 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 
 // hold keeps the places of a promise, and knows who stands there behind it.
 func (s promising) hold(p *promise) {
-	profile, now := s.promises.profile, s.behind().staysBehind(p)
+	profile, now := s.promises.profile, s.makesWay(p)
 	if len(profile.Behinds(p.work))+len(now) > 0 {
 		profile.Behind(p.work, now)
 		s.promises.tree = nil
 	}
 	profile.Hold(p.work, p.stays)
+}
+
+// makesWay are the tasks that are gone once the promise is in use, whenever else they would be: those
+// behind it, and those for whose places it gathers.
+func (s promising) makesWay(p *promise) []placement.Stay {
+	if p.gathers {
+		return s.gathering().waitedFor(p)
+	}
+	return s.behind().staysBehind(p)
 }
 
 // lift gives up what is held for some promises, for now.
@@ -314,6 +323,7 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 	all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
 	if all.profile != nil {
 		all.profile.Release(p.work)
+		all.profile.Behind(p.work, nil)
 	}
 	if p.was != nil {
 		p.cause = cause
@@ -485,7 +495,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.freed++
 	}
-	if len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
+	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
 		p.tried = s.pool.freed + 1
 	}
 	for len(all.list) > s.pool.Policy.Reserve.Depth {
@@ -536,7 +546,8 @@ func (s promising) earlier(p *promise) bool {
 	before.stays = slices.Clone(p.stays)
 	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
 	if p.gathers { // any time that is known is earlier
-		p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+		s.gathering().knowTime(p)
+		p.duration = s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
 		window.Before, window.Duration = placement.Never, p.duration
 	}
 	found := s.seek(p, window)

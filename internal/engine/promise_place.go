@@ -232,30 +232,62 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 	return nil, false, nil
 }
 
-// mayStand says whether somebody who is there until a time leaves a place to whom it is
-// promised.
-func (s promising) mayStand(i int32, until int64, place placement.Place) bool {
-	return !slices.ContainsFunc(s.promises.list, func(p *promise) bool {
-		return p.work != i && p.at < until && p.overlaps(place.Node, place.Devices)
+// mayStand says whether tasks of a workload that are there until a time leave what is promised to
+// others as it stands, of all resources of their nodes: tasks at places that are free, beside all
+// that stands.
+func (s promising) mayStand(i int32, until int64, tasks []placement.Stay) bool {
+	inItsWay := func(p *promise) bool { return p.work != i && p.at < until }
+	if len(tasks) == 0 || !slices.ContainsFunc(s.promises.list, inItsWay) {
+		return true
+	}
+	x := s.pool.Index
+	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), func(holder int32) bool {
+		p := s.of(holder)
+		return p != nil && inItsWay(p)
+	})
+	defer x.Undo(m)
+	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
+		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
 	})
 }
 
-// leavesAlone says whether the tasks of a unit that move leave alone what is promised to others.
-func (s promising) leavesAlone(o *outUnit, seats []Seat) bool {
+// isPromised says whether something of a place is promised to another than a workload from before a
+// time on: of its devices, or of its node where it has none.
+func (s promising) isPromised(i int32, until int64, node int32, devices uint64) bool {
+	return slices.ContainsFunc(s.promises.list, func(p *promise) bool {
+		return p.work != i && p.at < until && p.overlaps(node, devices)
+	})
+}
+
+// seesAll says whether the profile knows of all that stands in the index, and nothing is tried
+// that it does not know of.
+func (s promising) seesAll() bool { return !s.trial && !s.promises.making && s.isFresh() }
+
+// leavesAlone says whether the tasks of a unit that move leave alone what is promised to others,
+// where all of them have their places in the index.
+func (s promising) leavesAlone(o *outUnit, seats []Seat, d *Definition) bool {
 	if len(s.promises.list) == 0 {
 		return true
 	}
-	until := s.reachesStill(o).until
+	x := s.pool.Index
+	m := x.Mark()
+	defer x.Undo(m)
+	var moved []placement.Stay
 	for at := range seats {
 		one, was := &seats[at], &o.seats[at]
-		if moved := one.Node != was.Node || one.Devices != was.Devices; moved && !s.mayStand(o.unit.Work, until, one.place(s.world)) {
+		if one.Node == was.Node && one.Devices == was.Devices {
+			continue
+		}
+		task := placement.Stay{Shape: d.Sets[one.Set].Placed, Place: one.place(s.world)}
+		if x.Give(task.Shape, task.Place) != nil {
 			return false
 		}
+		moved = append(moved, task)
 	}
-	return true
+	return s.mayStand(o.unit.Work, s.reachesStill(o).until, moved)
 }
 
-// endsForSure is when a task that ran has ended for sure.
+// endsForSure is when a task has ended for sure; of what starts only where it is cut.
 func (s *Seat) endsForSure(w *World) int64 {
 	if s.origin >= 0 {
 		return w.Holdings[s.origin].Enforced

@@ -227,9 +227,12 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	if s.reprieving().movesApart(o, d) {
 		return false
 	}
+	if !s.trial && !s.promises.making && s.promising().layAgain() != nil {
+		return false
+	}
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
-	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().leavesAlone(o, seats)
+	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().leavesAlone(o, seats, d)
 	if found && !d.Gang.Sliced() {
 		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
 	} else if !found {

@@ -216,7 +216,7 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 	if err != nil {
 		return nil, err
 	}
-	reasons = make([]Verdict, 0, 4) // about so many
+	reasons = s.gathered[:0]
 	s.shortfalls = p.Tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
 	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
@@ -252,7 +252,8 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Ve
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)
 	}
-	return reasons, nil
+	s.gathered = reasons
+	return s.slab.cut(reasons), nil
 }
 
 // shortfall is the verdict about what a bound of the queue tree leaves.

@@ -85,6 +85,9 @@ func newShieldQuestion(p *Policy, b *preempt.Preemptor, mode preempt.Mode, refus
 // shielded adds to the reasons of a refusal who is protected. Where it is protection that
 // leaves too little, that is said in place of too little being there.
 func shielded(s *Solver, told []Verdict) (out []Verdict) {
+	if !slices.ContainsFunc(told, func(v Verdict) bool { return v.shield != nil || v.Code == VictimsProtected }) {
+		return told
+	}
 	for _, v := range told {
 		q := v.shield
 		if v.shield = nil; q == nil {

@@ -108,7 +108,9 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 		}
 		return false
 	}}
-	if found, err := r.searchCounted(); !found || err != nil {
+	e := s.pool.effort()
+	defer e.Answered(e.Ask()) // with what is carried out, which makes the same searches again
+	if found, err := r.search(); !found || err != nil {
 		return false, err
 	}
 	lifts, err := s.liftAll(r.chosen)
@@ -184,13 +186,6 @@ type replacing struct {
 	// chosen are those that make way, placed anew the largest first or not.
 	chosen  []int32
 	largest bool
-}
-
-// searchCounted is search as a question of what all searches of the pool cost together.
-func (r *replacing) searchCounted() (bool, error) {
-	e := r.pool.effort()
-	defer e.Answered(e.Ask())
-	return r.search()
 }
 
 // search finds the first set of starts that can make way.
@@ -327,7 +322,9 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	r.helpsOn = func(node int32) bool {
 		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
 	}
-	if found, err := r.searchCounted(); !found || err != nil {
+	e := p.effort()
+	defer e.Answered(e.Ask()) // with what is carried out, which makes the same searches again
+	if found, err := r.search(); !found || err != nil {
 		return false, err
 	}
 	lifts, err := s.liftAll(r.chosen)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/preempt"
-	"github.com/allotsched/allot/queue"
 )
 
 // Who cannot be helped is refused before the evaluators are told, by what the queues
@@ -14,11 +13,12 @@ import (
 // A bounding is what a solver keeps for it.
 type bounding struct {
 	// mayBound: the question at hand may be refused by a bound, which then says
-	// untold. telling: its reasons are found out after all.
-	mayBound, untold, telling bool
-	largest                   largestUnits
-	counted                   []int32 // scratch of countsOf
-	lowest                    lowestPriority
+	// untold, and mute that there is nothing more to be told. telling: its reasons are
+	// found out after all.
+	mayBound, untold, mute, telling bool
+	largest                         largestUnits
+	counted                         []int32 // scratch of countsOf
+	lowest                          lowestPriority
 }
 
 // A lowestPriority bounds the priority of whatever runs or is claimed in the pool, or did
@@ -42,12 +42,12 @@ type largestUnits struct {
 	byLeaf   []int64
 }
 
-// futile says whether no way of the policy can make room, by bounds alone.
-func (s preempting) futile(it queue.Item, at int16, b *preempt.Preemptor) bool {
+// futile says whether no way of these can make room, by bounds alone.
+func (s preempting) futile(modes []preempt.Mode, b *preempt.Preemptor) bool {
 	if s.pool.Index.Releasing() {
 		return false
 	}
-	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+	return !slices.ContainsFunc(modes, func(mode preempt.Mode) bool {
 		if (mode == preempt.Preempt || mode == preempt.ReclaimAndPreempt) && s.lowestOf() >= b.Priority {
 			return false
 		}
@@ -87,11 +87,11 @@ func (s preempting) largestOf(leaf, resource int32) int64 {
 	return l.byLeaf[leaf]
 }
 
-// silent says that every way of the policy is refused before anything is counted
+// silent says that every way of these is refused before anything is counted
 // of which tell makes a reason: what is free does not do for moves, and nobody is
 // of a lower priority. Then the evaluators need not be told to tell why.
-func (s preempting) silent(it queue.Item, at int16, b *preempt.Preemptor) bool {
-	return !slices.ContainsFunc(s.modes(it, at, b), func(mode preempt.Mode) bool {
+func (s preempting) silent(modes []preempt.Mode, b *preempt.Preemptor) bool {
+	return !slices.ContainsFunc(modes, func(mode preempt.Mode) bool {
 		switch mode {
 		case preempt.Consolidate:
 			return !s.pool.Room.Infeasible(b, mode, s.largestOf)
@@ -127,7 +127,7 @@ func (s preempting) lowestOf() int32 {
 
 // toldOf are the reasons of a refusal.
 func (s preempting) toldOf(r *refusal) ([]Verdict, error) {
-	if !r.untold {
+	if !r.untold || r.silent && r.stands(s.pool) {
 		return r.reasons, nil
 	}
 	w := s.world

@@ -127,7 +127,7 @@ func (s promising) newProfile() *placement.Profile {
 	w, r := s.world, &s.pool.Policy.Reserve
 	profile := placement.NewProfile(s.pool.Index, max(w.Now, 0), r.Resolution, r.Horizon)
 	for _, p := range s.promises.list {
-		profile.Behind(p.work, s.behind().staysBehind(p))
+		profile.Behind(p.work, s.makesWay(p))
 	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
@@ -224,7 +224,7 @@ func (s *Seat) cutTo(end int64) int64 {
 }
 
 // useOverTime lists what of the queues' use ends, by its end.
-func (s promising) useOverTime() []ended {
+func (s admitting) useOverTime() []ended {
 	if s.promises.tree != nil {
 		return s.promises.tree
 	}
@@ -254,7 +254,7 @@ func (s promising) useOverTime() []ended {
 
 // during calls do with the queues as they are at a time: what has ended by then released,
 // and the promises that are named charged whose windows it is in.
-func (s promising) during(at int64, whose func(*promise) bool, do func()) {
+func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -278,7 +278,7 @@ func (s promising) during(at int64, whose func(*promise) bool, do func()) {
 
 // binds says whether quotas or limits could keep a promise out at any time: not where it is
 // let in beside all that stands now and all that is promised.
-func (s promising) binds(f *Form, asks quota.Amounts) bool {
+func (s admitting) binds(f *Form, asks quota.Amounts) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -293,13 +293,13 @@ func (s promising) binds(f *Form, asks quota.Amounts) bool {
 }
 
 // until is when a promise has ended, if it begins at its time: rounded up, as what runs ends.
-func (s promising) until(p *promise) int64 {
+func (s admitting) until(p *promise) int64 {
 	return s.promises.profile.Round(later(p.at, p.duration))
 }
 
 // allLetIn says whether the queues let all in that is promised, and one more or nil, beside all
 // that stands now: then they keep no promise out at any time.
-func (s promising) allLetIn(more *promise) bool {
+func (s admitting) allLetIn(more *promise) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -318,7 +318,7 @@ func (s promising) allLetIn(more *promise) bool {
 
 // admitted says whether its queues let a promise in during all of its window, where other
 // promises are in theirs (B4).
-func (s promising) admitted(p *promise) bool {
+func (s admitting) admitted(p *promise) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
 	return !s.binds(f, p.asks) || s.admittedIn(p.at, s.until(p), f, p.asks, others)
@@ -326,7 +326,7 @@ func (s promising) admitted(p *promise) bool {
 
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
 // before another.
-func (s promising) admittedIn(from, until int64, f *Form, asks quota.Amounts, whose func(*promise) bool) bool {
+func (s admitting) admittedIn(from, until int64, f *Form, asks quota.Amounts, whose func(*promise) bool) bool {
 	times := []int64{from}
 	for _, other := range s.promises.list {
 		if other.at > from && other.at < until && whose(other) {
@@ -345,7 +345,7 @@ func (s promising) admittedIn(from, until int64, f *Form, asks quota.Amounts, wh
 
 // admittedUntil says whether the queues let a promise in that binds, at its own time, where
 // the unit at hand is still in use of its queue.
-func (s promising) admittedUntil(r reach, f *Form, asks quota.Amounts, bound func(*promise) bool) bool {
+func (s admitting) admittedUntil(r reach, f *Form, asks quota.Amounts, bound func(*promise) bool) bool {
 	if !s.binds(f, asks) {
 		return true
 	}
@@ -365,7 +365,7 @@ func (s promising) admittedUntil(r reach, f *Form, asks quota.Amounts, bound fun
 }
 
 // admittedFrom is the first time of a window at which its queues let a promise in.
-func (s promising) admittedFrom(p *promise, window placement.Window) (int64, bool) {
+func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	from := max(window.From, s.world.Now, 0)
 	if !s.binds(f, p.asks) {
@@ -384,7 +384,7 @@ func (s promising) admittedFrom(p *promise, window placement.Window) (int64, boo
 }
 
 // entitledAt says whether a promise is within its lines at its time.
-func (s promising) entitledAt(p *promise) (entitled bool) {
+func (s admitting) entitledAt(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	if s.enqueuing().strict(f.Queue) {
 		return true

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // What a workload that waits could use, whoever holds it now: others hold much that their
@@ -112,19 +115,112 @@ func holdsAll(nodes []int32, unit gang.Unit, rooms [][]int64) bool {
 	return true
 }
 
-// Of is how much of an amount of a plain resource that a task holds on a node, by position,
-// could be used: of devices those that count, of all else all or nothing.
-func (u *Usable) Of(resource, position int32, devices uint64, amount int64) int64 {
+// Holders are the workloads that hold something on the nodes of a pool, be they of another
+// by now (S7): leaf by leaf, and there the worst standing first (R8). They are as the world
+// is after the last action, for all who ask who holds what they wait for.
+type Holders struct {
+	Works []Holder
+	pool  *Pool
+	// held is task by task where it stands, and which of kinds it is: of one definition's
+	// set, whose charge is by plain resource of the pool asked about.
+	held  []heldTask
+	kinds [][]int64
+}
+
+// A Holder is one of them, and the queue in which it holds that.
+type Holder struct {
+	Work, Pool, Queue int32
+	NonPreemptible    bool
+	from, to          int32 // of Holders.held
+}
+
+type heldTask struct {
+	devices        uint64
+	position, kind int32
+}
+
+// A heldKind is a set of a definition of a pool.
+type heldKind struct{ pool, definition, set int32 }
+
+// HoldersOf are the holders of a pool; resourceOf gives a plain resource of it the index
+// that another pool has for it.
+func HoldersOf(w *World, pool int32, resourceOf func(other, resource int32) int32) *Holders {
+	out, known := &Holders{pool: w.Pools[pool]}, make(map[heldKind]int32)
+	var ranks []preempt.EvictionRank // by holder
+	for i, seats := range w.Room.Seats {
+		k, from, admitted := &w.Works[i], int32(len(out.held)), int64(0)
+		f := w.FormOf(k, k.Current)
+		for at := range seats {
+			s := &seats[at]
+			if w.NodePool[s.Node] != pool {
+				continue
+			}
+			admitted = max(admitted, s.Admitted)
+			key := heldKind{f.Pool, f.Definition, s.Set}
+			kind, some := known[key]
+			if !some {
+				kind = int32(len(out.kinds))
+				known[key], out.kinds = kind, append(out.kinds, make([]int64, out.pool.Plain))
+				for r := range out.pool.Plain {
+					out.kinds[kind][r] = w.Definition(k, k.Current).Sets[s.Set].Charge.Of(resourceOf(f.Pool, int32(r)))
+				}
+			}
+			out.held = append(out.held, heldTask{s.Devices, w.Position[s.Node], kind})
+		}
+		if to := int32(len(out.held)); to > from {
+			out.Works = append(out.Works, Holder{int32(i), f.Pool, f.Queue, f.NonPreemptible, from, to})
+			ranks = append(ranks, preempt.EvictionRank{
+				NonPreemptible: f.NonPreemptible, Priority: f.Priority, Admitted: admitted, Submitted: k.Submitted, Rank: k.Rank, Work: int32(len(ranks)),
+			})
+		}
+	}
+	slices.SortFunc(ranks, func(a, b preempt.EvictionRank) int { // works are in the order of their IDs
+		x, y := &out.Works[a.Work], &out.Works[b.Work]
+		return cmp.Or(cmp.Compare(x.Pool, y.Pool), cmp.Compare(x.Queue, y.Queue), b.Compare(a))
+	})
+	sorted := make([]Holder, len(ranks))
+	for at := range ranks {
+		sorted[at] = out.Works[ranks[at].Work]
+	}
+	out.Works = sorted
+	return out
+}
+
+// Of returns what of a plain resource a holder holds that could be used: of devices those
+// that count, of all else all or nothing.
+func (u *Usable) Of(all *Holders, resource int32) func(*Holder) int64 {
+	amounts := make([]int64, len(all.kinds))
+	for kind := range amounts {
+		amounts[kind] = all.kinds[kind][resource]
+	}
 	if resource == 0 {
-		if devices == 0 {
-			return 0
+		return func(h *Holder) (sum int64) {
+			for _, t := range all.held[h.from:h.to] {
+				switch usable := t.devices & u.devices[t.position]; {
+				case usable == 0:
+				case t.devices&(t.devices-1) == 0: // most have one
+					sum += amounts[t.kind]
+				default:
+					sum += amounts[t.kind] / int64(bits.OnesCount64(t.devices)) * int64(bits.OnesCount64(usable))
+				}
+			}
+			return sum
 		}
-		return amount / int64(bits.OnesCount64(devices)) * int64(bits.OnesCount64(devices&u.devices[position]))
 	}
+	takes := make([]bool, len(u.devices))
 	for set := range u.takes {
-		if u.asks[set][resource] && u.takes[set][position] {
-			return amount
+		if u.asks[set][resource] {
+			for v, some := range u.takes[set] {
+				takes[v] = takes[v] || some
+			}
 		}
 	}
-	return 0
+	return func(h *Holder) (sum int64) {
+		for _, t := range all.held[h.from:h.to] {
+			if takes[t.position] {
+				sum += amounts[t.kind]
+			}
+		}
+		return sum
+	}
 }

@@ -322,3 +322,19 @@ func overLine(pool int32, c Code, at int16, q, resource int32, left, need int64)
 	v.Queue, v.Resource = q, resource
 	return v
 }
+
+// A verdictSlab is memory from which lists of verdicts are cut, as there are very many
+// short ones.
+type verdictSlab struct{ free []Verdict }
+
+// cut is a copy of a list; of one without verdicts it is not nil.
+func (b *verdictSlab) cut(list []Verdict) []Verdict {
+	const size = 64
+	if len(b.free) < len(list) {
+		b.free = make([]Verdict, max(len(list), size))
+	}
+	out := b.free[:len(list):len(list)]
+	b.free = b.free[len(list):]
+	copy(out, list)
+	return out
+}

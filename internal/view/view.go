@@ -41,6 +41,8 @@ type Decision[Reason, Share any] interface {
 	Outcome() *engine.Decision
 	// Turns are those that wait in a pool, in the order of their turns.
 	Turns(pool int32) []int32
+	// Holders are those that hold something on the nodes of a pool.
+	Holders(pool int32) *engine.Holders
 	// Reasons are why workload i waits (X1); none if it does not.
 	Reasons(i int32) ([]Reason, error)
 	// Shares are the figures of a queue in some resources (Q6), Told the resources of

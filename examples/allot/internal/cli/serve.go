@@ -40,7 +40,7 @@ There is no login: give it another address only where whoever reaches it may see
 			if err != nil {
 				return err
 			}
-			debug.SetMemoryLimit(web.Memory)
+			debug.SetMemoryLimit(web.Collect)
 			if err := server.First(cmd.Context()); err != nil {
 				return err
 			}

@@ -5,7 +5,7 @@
 //
 // What a page is asked may come from anybody: a text of changes has at most [MaxText]
 // bytes and [mostEdits] lines, adds [mostAdded] nodes, submits [mostJobs] workloads, and
-// names no file.
+// names no file; what comes of it is within [Bounded].
 package desk
 
 import (
@@ -170,14 +170,11 @@ func (s *Subject) change(text, jobs string) (change allot.Change, title string, 
 	if err != nil {
 		return change, "", err
 	}
-	tasks := 0
-	for i := range change.Workloads {
-		for k := range change.Workloads[i].PodSets {
-			tasks = min(tasks+min(change.Workloads[i].PodSets[k].Count, mostTasks+1), mostTasks+1)
-		}
+	if len(change.Workloads) > mostJobs {
+		return change, "", fmt.Errorf("at most %d jobs may be spoken of at once", mostJobs)
 	}
-	if len(change.Workloads) > mostJobs || tasks > mostTasks {
-		return change, "", fmt.Errorf("at most %d jobs with %d tasks may be spoken of at once", mostJobs, mostTasks)
+	if err := Bounded(s.State, &change); err != nil {
+		return change, "", err
 	}
 	var words []string
 	for _, e := range edits {
@@ -185,9 +182,6 @@ func (s *Subject) change(text, jobs string) (change allot.Change, title string, 
 	}
 	return change, strings.Join(words, ", "), nil
 }
-
-// mostTasks is how many tasks the jobs of changes have.
-const mostTasks = 10_000
 
 // Edits are the words with which a change may begin: those of the command whatif that
 // name no file.

@@ -11,13 +11,15 @@
 // it ([os.Root]). What a state or an address holds is text wherever it stands, and no
 // script runs but the program's own.
 //
-// Addresses have at most 20 KiB, files [MaxFile] bytes, states 20,000 nodes and as many
-// queues, 100 of them one below the other; two answers
-// are worked out at once and sixteen more wait; each is answered after [Timeout] at the
+// Addresses have at most 20 KiB and files [MaxFile] bytes; how large a state may be, whatever a few
+// bytes of a file multiply, is told by [desk.Bounded], and holds for what changes make of it. Two
+// answers are worked out at once and sixteen more wait; each is answered after [Timeout] at the
 // latest, whatever it does: what cannot be stopped, as the reading of a file, keeps its place
-// among the two until it ends. Files are read one at a time. What is kept is bounded: three versions, eight pages of each, and a line for each of a thousand
-// versions. The memory of all that stays below [Memory] for states that were tried; the
-// collector is told to keep to it.
+// among the two until it ends. Files are read one at a time. What is kept is bounded: three
+// versions, of each eight pages of 24 MiB together, and a line for each of a thousand versions.
+//
+// So the program stays below [Memory], also with three of the largest states, two answers about
+// them and a hostile file at once: 1.5 GiB were the most that a test of that has seen.
 package web
 
 import (
@@ -40,8 +42,10 @@ import (
 const (
 	// Timeout is how long an answer may take.
 	Timeout = 30 * time.Second
-	// Memory is what the program should stay below, in bytes.
-	Memory = 2 << 30
+	// Memory is what the program stays below, in bytes. Collect is what its collector is told to
+	// keep to: what it holds in earnest is less.
+	Memory  = 2 << 30
+	Collect = Memory / 4 * 3
 
 	atOnce   = 2
 	mayWait  = 16

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/allotsched/allot/examples/allot/internal/desk"
 )
 
 const small = `policy: runai
@@ -169,10 +171,10 @@ func TestTooLarge(t *testing.T) {
 	if w := get(server(t, dir), "/"); w.Code != 422 || !strings.Contains(w.Body.String(), "larger than 16 MiB") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "tasks.txt"), []byte("queue q\nsubmit q/a tasks=200001 gpu=1\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "tasks.txt"), []byte("queue q\nsubmit q/a tasks=50001 gpu=1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if w := get(server(t, dir), "/"); w.Code != 422 || !strings.Contains(w.Body.String(), "at most 200000 tasks") {
+	if w := get(server(t, dir), "/"); w.Code != 422 || !strings.Contains(w.Body.String(), "at most 50000 tasks") {
 		t.Errorf("%d %.300s", w.Code, w.Body)
 	}
 }
@@ -203,7 +205,7 @@ func TestInTime(t *testing.T) {
 func TestDeepQueues(t *testing.T) {
 	dir := t.TempDir()
 	text := "queues:\n- {id: q0}\n"
-	for i := 1; i <= maxDeep; i++ {
+	for i := 1; i <= desk.MaxDeep; i++ {
 		text += fmt.Sprintf("- {id: q%d, parent: q%d}\n", i, i-1)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "deep.yaml"), []byte(text), 0o644); err != nil {
@@ -238,6 +240,20 @@ func TestReadsAnew(t *testing.T) {
 	write(strings.ReplaceAll(small, "three", "third"), time.Unix(2000, 0))
 	if w := get(s, "/"); !strings.Contains(w.Body.String(), "b/third") {
 		t.Error("the new content is not there")
+	}
+}
+
+// A version that took too long is made again when it is asked for.
+func TestForgets(t *testing.T) {
+	f := server(t, folder(t)).files
+	first := f.keep("v1.yaml", stamp{})
+	<-first.made
+	if again := f.keep("v1.yaml", stamp{}); again != first {
+		t.Error("it is not kept")
+	}
+	f.forget(first)
+	if again := f.keep("v1.yaml", stamp{}); again == first {
+		t.Error("it is not forgotten")
 	}
 }
 

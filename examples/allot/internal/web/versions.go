@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -28,6 +27,7 @@ type version struct {
 
 	lock  sync.Mutex
 	pages map[string][]byte // what has been made of it, by address
+	bytes int               // of them
 }
 
 // page is what make makes, made once.
@@ -41,8 +41,9 @@ func (v *version) page(address string, make func() ([]byte, error)) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if len(v.pages) < keptPages {
+	if len(v.pages) < keptPages && v.bytes+len(p) <= keptBytes {
 		v.pages[address] = p
+		v.bytes += len(p)
 	}
 	return p, nil
 }
@@ -91,13 +92,10 @@ type keptVersion struct {
 const (
 	keptVersions = 3
 	keptPages    = 8
+	keptBytes    = 24 << 20 // of the pages of a version
 	mostVersions = 1000
 	// MaxFile is how many bytes a state may have.
 	MaxFile = 16 << 20
-	// maxNodes and the like are how large a state may be, whatever the size of its file.
-	maxNodes, maxDevices, maxTasks, maxWorkloads = 20_000, 200_000, 200_000, 100_000
-	// maxQueues is how many queues, and maxDeep how many one below the other.
-	maxQueues, maxDeep = 20_000, 100
 )
 
 // openFiles opens a file or folder.
@@ -209,6 +207,12 @@ func (f *files) make(k *keptVersion) {
 		k.err = &known{http.StatusServiceUnavailable, tooMany}
 		return
 	}
+	again := false
+	defer func() {
+		if again {
+			f.forget(k)
+		}
+	}()
 	defer func() {
 		if r := recover(); r != nil {
 			k.version, k.err = nil, fmt.Errorf("%s: that is a bug of Allot: %v", k.name, r)
@@ -222,10 +226,18 @@ func (f *files) make(k *keptVersion) {
 	}
 	if err != nil && ctx.Err() != nil {
 		err = &known{http.StatusServiceUnavailable, fmt.Sprintf("%s takes longer than %v to read and decide.", k.name, Timeout)}
+		again = true // the machine may have had other things to do
 	}
 	if err != nil {
 		k.version, k.err = nil, err
 	}
+}
+
+// forget has a version be made again when it is asked for.
+func (f *files) forget(k *keptVersion) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.kept = slices.DeleteFunc(f.kept, func(old *keptVersion) bool { return old == k })
 }
 
 // read reads a file: a regular one of bounded size.
@@ -261,7 +273,7 @@ func decide(ctx context.Context, name string, data []byte) (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bounded(d.State); err != nil {
+	if err := desk.Bounded(d.State, nil); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	v := &version{name: name, Subject: desk.Subject{State: d.State}, pages: make(map[string][]byte)}
@@ -281,43 +293,6 @@ func (v *version) solve(ctx context.Context) (err error) {
 	}
 	if err := verify.Plan(v.State, v.Plan); err != nil {
 		return fmt.Errorf("%s: the plan is not lawful, which is a bug of Allot: %w", v.name, err)
-	}
-	return nil
-}
-
-// bounded refuses what is larger than this server takes.
-func bounded(s *allot.State) error {
-	tasks := 0
-	for i := range s.Workloads {
-		w := &s.Workloads[i]
-		for k := range w.PodSets {
-			tasks += min(w.PodSets[k].Count, maxTasks+1)
-		}
-		tasks = min(tasks, maxTasks+1)
-	}
-	devices := 0
-	for i := range s.Nodes {
-		devices += len(s.Nodes[i].Devices)
-	}
-	for _, b := range []struct {
-		n, most int
-		what    string
-	}{{len(s.Queues), maxQueues, "queues"}, {devices, maxDevices, "devices"}, {len(s.Nodes), maxNodes, "nodes"}, {len(s.Workloads), maxWorkloads, "workloads"}, {tasks, maxTasks, "tasks"}} {
-		if b.n > b.most {
-			return errors.New("this server takes states of at most " + strconv.Itoa(b.most) + " " + b.what)
-		}
-	}
-	parents := make(map[string]string, len(s.Queues))
-	for i := range s.Queues {
-		parents[s.Queues[i].ID] = s.Queues[i].Parent
-	}
-	for i := range s.Queues {
-		deep := 0
-		for id := s.Queues[i].ID; id != ""; id = parents[id] {
-			if deep++; deep > maxDeep {
-				return errors.New("this server takes states of at most " + strconv.Itoa(maxDeep) + " queues one below the other")
-			}
-		}
 	}
 	return nil
 }
