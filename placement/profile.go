@@ -113,6 +113,10 @@ func (p *Profile) Stands(s Stay) {
 // in use by it, the tasks are not there (B6). If they end, they are told by Stands too; From is
 // not read. The list is the profile's from then on, instead of any before.
 func (p *Profile) Behind(holder int32, stays []Stay) {
+	if len(stays) == 0 {
+		delete(p.behind, holder)
+		return
+	}
 	if p.behind == nil {
 		p.behind = map[int32][]Stay{}
 	}
