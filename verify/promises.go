@@ -382,20 +382,20 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 		return other != p && other.gathers && slices.ContainsFunc(other.tasks, func(t plannedTask) bool { return t.node == n })
 	})
 	if gatherer < 0 {
-		return v.overfullWith(p, n, now, v.list, stands)
+		return overfullWith(v.stands[n], p, n, now, v.list, stands)
 	}
 	other := v.list[gatherer]
 	rest := slices.DeleteFunc(slices.Clone(v.list), func(one *promised) bool { return one == other })
-	return append(v.overfullWith(p, n, now, rest, stands),
-		v.overfullWith(p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
+	return append(overfullWith(v.stands[n], p, n, now, rest, stands),
+		overfullWith(v.stands[n], p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
 }
 
 // overfullWith is overfullAt with some promises.
-func (v *promising) overfullWith(p *promised, n *verifiedNode, now int64, promises []*promised, stands func(*standing) bool) (list []objection) {
+func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, promises []*promised, stands func(*standing) bool) (list []objection) {
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
-	for i := range v.stands[n] {
-		if one := &v.stands[n][i]; stands(one) && !p.isServedBy(one) {
+	for i := range standing {
+		if one := &standing[i]; stands(one) && !p.isServedBy(one) {
 			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
 		}
 	}
