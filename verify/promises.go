@@ -317,7 +317,7 @@ func (v *promising) fits(p *promised) {
 			continue
 		}
 		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
-			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !one.isDue()
+			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one)
 		}); len(list) > 0 {
 			v.fail(at, ruleBackfill, "what the plan places may be there at %s: %s", text(p.from), list[0].message)
 		}
@@ -326,7 +326,7 @@ func (v *promising) fits(p *promised) {
 
 // isDue says whether what the plan has placed had been promised a time (B4), which may have come to be
 // this one (B7): another may have been promised what is free once it is expected to have ended.
-func (one *standing) isDue() bool {
+func isDue(one *standing) bool {
 	was := one.workload.source.Reserved
 	return !one.moves && was != nil && was.Rule != allot.ByGathering
 }
