@@ -317,7 +317,7 @@ func (v *promising) fits(p *promised) {
 			continue
 		}
 		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
-			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !v.isDue(one)
+			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one)
 		}); len(list) > 0 {
 			v.fail(at, ruleBackfill, "what the plan places may be there at %s: %s", text(p.from), list[0].message)
 		}
@@ -326,7 +326,7 @@ func (v *promising) fits(p *promised) {
 
 // isDue says whether what the plan has placed had been promised a time (B4), which may have come to be
 // this one (B7): another may have been promised what is free once it is expected to have ended.
-func (v *promising) isDue(one *standing) bool {
+func isDue(one *standing) bool {
 	was := one.workload.source.Reserved
 	return !one.moves && was != nil && was.Rule != allot.ByGathering
 }
@@ -382,20 +382,20 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 		return other != p && other.gathers && slices.ContainsFunc(other.tasks, func(t plannedTask) bool { return t.node == n })
 	})
 	if gatherer < 0 {
-		return v.overfullWith(p, n, now, v.list, stands)
+		return overfullWith(v.stands[n], p, n, now, v.list, stands)
 	}
 	other := v.list[gatherer]
 	rest := slices.DeleteFunc(slices.Clone(v.list), func(one *promised) bool { return one == other })
-	return append(v.overfullWith(p, n, now, rest, stands),
-		v.overfullWith(p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
+	return append(overfullWith(v.stands[n], p, n, now, rest, stands),
+		overfullWith(v.stands[n], p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
 }
 
 // overfullWith is overfullAt with some promises.
-func (v *promising) overfullWith(p *promised, n *verifiedNode, now int64, promises []*promised, stands func(*standing) bool) (list []objection) {
+func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, promises []*promised, stands func(*standing) bool) (list []objection) {
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
-	for i := range v.stands[n] {
-		if one := &v.stands[n][i]; stands(one) && !p.isServedBy(one) {
+	for i := range standing {
+		if one := &standing[i]; stands(one) && !p.isServedBy(one) {
 			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
 		}
 	}

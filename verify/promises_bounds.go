@@ -315,7 +315,7 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || v.isOverLine(w) || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was) || v.comesLate(to, w):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || v.isOverLine(w) || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was) || comesLate(to, w, v.at):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
@@ -326,9 +326,9 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 
 // comesLate says whether one starts after the time that it was promised, and was promised it before
 // another was its own: as long as it is late the other is (B7).
-func (v *promising) comesLate(one, other *verifiedWorkload) bool {
+func comesLate(one, other *verifiedWorkload, now int64) bool {
 	a, b := one.source.Reserved, other.source.Reserved
-	return a != nil && a.Entitled && a.Rule != allot.ByGathering && a.At.UnixMicro() < v.at &&
+	return a != nil && a.Entitled && a.Rule != allot.ByGathering && a.At.UnixMicro() < now &&
 		(a.At.Before(b.At) || a.At.Equal(b.At) && one.source.ID < other.source.ID)
 }
 

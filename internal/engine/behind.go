@@ -169,7 +169,7 @@ func (s behind) leavesTo(p *promise, d *Definition, unit gang.Unit) bool {
 	if !some {
 		return false
 	}
-	return s.promising().standsStill(p)
+	return s.promising().sparing().standsStill(p)
 }
 
 // borrows says whether a seat is of what is lent, at the time, by a reservation of which the

@@ -63,7 +63,7 @@ func (h *homecoming) shapeOf(i int32, one *Seat) placement.Shape {
 func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
 	before, from, now := *one, w.Holdings[one.origin].where(), one.place(w)
-	holds := h.solver.promising()
+	holds := h.solver.promising().sparing()
 	if err := holds.layAgain(); err != nil {
 		return false, err
 	}
@@ -208,7 +208,7 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 // endUnlike says whether two tasks end at unlike times, and something is promised on the node of one of
 // them that begins before that: it may stand only while the one is there, and not the other (B5).
 func (h *homecoming) endUnlike(i int32, one *Seat, j int32, other *Seat) bool {
-	w, holds := h.solver.world, h.solver.promising()
+	w, holds := h.solver.world, h.solver.promising().sparing()
 	a, b := one.endsIn(w, &w.Works[i]), other.endsIn(w, &w.Works[j])
 	c, d := one.endsForSure(w), other.endsForSure(w)
 	last, anybody := max(a, b, c, d), int32(None)

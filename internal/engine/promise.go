@@ -54,7 +54,7 @@ type promise struct {
 	cause    *Verdict         // why it is later, or is gone
 	made     int64
 	first    int64
-	behindIt []*promise // see [promising.behindDue]
+	behindIt []*promise // see [sparing.behindDue]
 	// tried is Pool.freed when it was last found that nothing earlier is free, plus one: what
 	// is only taken does not make it so.
 	tried int64
@@ -374,7 +374,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 				p.stays[i].Place.Pipelined = false
 			}
 			s.window(p)
-			if s.leavesOthers(p, had) {
+			if s.sparing().leavesOthers(p, had) {
 				p.lost = false
 				return true
 			}
@@ -385,49 +385,6 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 		}
 		window.From = next[0]
 	}
-}
-
-// leavesOthers says whether a promise could be used at its time: what is promised to others stands
-// too where it lasts as long as it may, and not only as long as it is expected to (B5). It does not
-// stand so behind the places that it had before.
-func (s promising) leavesOthers(p *promise, had []placement.Stay) bool {
-	if p.gathers {
-		return true
-	}
-	surely := s.surely(p)
-	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-		return other != p && other.at >= s.until(p) && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
-			!s.standsBeside(other, p, p.stays) && (had == nil || s.standsBeside(other, p, had))
-	})
-}
-
-// surely is when a promise has ended for sure, if it begins at its time (B5).
-func (s promising) surely(p *promise) int64 {
-	return later(p.at, s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times))
-}
-
-// standsBeside says whether a promise stands where another lasts as long as it may, on some places.
-func (s promising) standsBeside(other, p *promise, stays []placement.Stay) bool {
-	own, profile := slices.Clone(stays), s.promises.profile
-	for i := range own {
-		own[i].Until = s.surely(p)
-	}
-	before := profile.Release(p.work)
-	profile.Hold(p.work, own)
-	stands := s.standsStill(other)
-	profile.Release(p.work)
-	if len(before) > 0 {
-		profile.Hold(p.work, before)
-	}
-	return stands
-}
-
-// standsStill says whether a promise that is held stands beside all else that is.
-func (s promising) standsStill(p *promise) bool {
-	stays := s.promises.profile.Release(p.work)
-	stands := s.stands(p)
-	s.promises.profile.Hold(p.work, stays)
-	return stands
 }
 
 // placeHeld finds places for a promise that begins at a time in the index as it is.

@@ -147,33 +147,6 @@ func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
 		w.dividing().compareIDs(i, p.work)) < 0)
 }
 
-// due is the promise of who would start, if its time has come, or nil: it is not in the way of those
-// that were promised its places from when it is expected to have ended (B2, B4).
-func (s promising) due(r reach) *promise {
-	if p := s.of(r.work); p != nil && !r.moves && !p.gathers && p.was != nil && p.at <= max(s.world.Now, 0) {
-		return p
-	}
-	return nil
-}
-
-// behindDue are the promises that stand only because one that is due is expected to end, if its places
-// reach them. While what is tried hides what stands they are those that were.
-func (s promising) behindDue(due *promise, r reach, trial bool) []*promise {
-	switch {
-	case due == nil:
-		return nil
-	case trial:
-		return due.behindIt
-	}
-	due.behindIt = nil
-	for _, p := range s.promises.list {
-		if p != due && p.at >= s.until(due) && p.at < r.until && !s.standsBeside(p, due, due.stays) {
-			due.behindIt = append(due.behindIt, p)
-		}
-	}
-	return due.behindIt
-}
-
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
 // it takes others, if every promise in whose way it is finds equal places at the same time
 // (B5).
@@ -187,7 +160,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	}
 	entitled := s.pool.Room.Entitled(f.Queue, asks)
 	reached, own := int32(0), false
-	due := s.due(r)
+	due := s.sparing().due(r)
 	bound := func(p *promise) bool {
 		return p.at < r.until && p.work != r.work && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
 	}
@@ -209,7 +182,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		return nil, false, nil
 	}
 	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
-	if behindIt := s.behindDue(due, r, trial); !found && err == nil && len(behindIt) > 0 {
+	if behindIt := s.sparing().behindDue(due, r, trial); !found && err == nil && len(behindIt) > 0 {
 		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return bound(p) && !slices.Contains(behindIt, p) })
 	}
 	if !found && err == nil && !trial && !r.moves {
@@ -261,61 +234,6 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 		x.Undo(m)
 	}
 	return nil, false, nil
-}
-
-// mayStand says whether tasks of a workload that are there until a time leave what is promised to
-// others as it stands, of all resources of their nodes: tasks at places that are free, beside all
-// that stands.
-func (s promising) mayStand(i int32, until int64, tasks []placement.Stay) bool {
-	inItsWay := func(p *promise) bool { return p.work != i && p.at < until }
-	if len(tasks) == 0 || !slices.ContainsFunc(s.promises.list, inItsWay) {
-		return true
-	}
-	x := s.pool.Index
-	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), func(holder int32) bool {
-		p := s.of(holder)
-		return p != nil && inItsWay(p)
-	})
-	defer x.Undo(m)
-	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
-		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
-	})
-}
-
-// isPromised says whether something of a place is promised to another than a workload from before a
-// time on: of its devices, or of its node where it has none.
-func (s promising) isPromised(i int32, until int64, node int32, devices uint64) bool {
-	return slices.ContainsFunc(s.promises.list, func(p *promise) bool {
-		return p.work != i && p.at < until && p.overlaps(node, devices)
-	})
-}
-
-// seesAll says whether the profile knows of all that stands in the index, and nothing is tried
-// that it does not know of.
-func (s promising) seesAll() bool { return !s.trial && !s.promises.making && s.isFresh() }
-
-// leavesAlone says whether the tasks of a unit that move leave alone what is promised to others,
-// where all of them have their places in the index.
-func (s promising) leavesAlone(o *outUnit, seats []Seat, d *Definition) bool {
-	if len(s.promises.list) == 0 {
-		return true
-	}
-	x := s.pool.Index
-	m := x.Mark()
-	defer x.Undo(m)
-	var moved []placement.Stay
-	for at := range seats {
-		one, was := &seats[at], &o.seats[at]
-		if one.Node == was.Node && one.Devices == was.Devices {
-			continue
-		}
-		task := placement.Stay{Shape: d.Sets[one.Set].Placed, Place: one.place(s.world)}
-		if x.Give(task.Shape, task.Place) != nil {
-			return false
-		}
-		moved = append(moved, task)
-	}
-	return s.mayStand(o.unit.Work, s.reachesStill(o).until, moved)
 }
 
 // endsForSure is when a task has ended for sure; of what starts only where it is cut.

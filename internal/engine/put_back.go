@@ -232,7 +232,7 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	}
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
-	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().leavesAlone(o, seats, d)
+	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().sparing().leavesAlone(o, seats, d)
 	if found && !d.Gang.Sliced() {
 		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
 	} else if !found {

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// Whether what is placed, or promised, leaves what is promised to others as it stands: for as long
+// as it may be there, and of all resources of a node (B5).
+
+// sparing judges that.
+type sparing struct{ promising }
+
+func (s promising) sparing() sparing { return sparing{s} }
+
+// mayStand says whether tasks of a workload that are there until a time leave what is promised to
+// others as it stands, of all resources of their nodes: tasks at places that are free, beside all
+// that stands.
+func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
+	inItsWay := func(p *promise) bool { return p.work != i && p.at < until }
+	if len(tasks) == 0 || !slices.ContainsFunc(s.promises.list, inItsWay) {
+		return true
+	}
+	x := s.pool.Index
+	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), func(holder int32) bool {
+		p := s.of(holder)
+		return p != nil && inItsWay(p)
+	})
+	defer x.Undo(m)
+	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
+		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
+	})
+}
+
+// isPromised says whether something of a place is promised to another than a workload from before a
+// time on: of its devices, or of its node where it has none.
+func (s sparing) isPromised(i int32, until int64, node int32, devices uint64) bool {
+	return slices.ContainsFunc(s.promises.list, func(p *promise) bool {
+		return p.work != i && p.at < until && p.overlaps(node, devices)
+	})
+}
+
+// seesAll says whether the profile knows of all that stands in the index, and nothing is tried
+// that it does not know of.
+func (s sparing) seesAll() bool { return !s.trial && !s.promises.making && s.isFresh() }
+
+// leavesAlone says whether the tasks of a unit that move leave alone what is promised to others,
+// where all of them have their places in the index.
+func (s sparing) leavesAlone(o *outUnit, seats []Seat, d *Definition) bool {
+	if len(s.promises.list) == 0 {
+		return true
+	}
+	x := s.pool.Index
+	m := x.Mark()
+	defer x.Undo(m)
+	var moved []placement.Stay
+	for at := range seats {
+		one, was := &seats[at], &o.seats[at]
+		if one.Node == was.Node && one.Devices == was.Devices {
+			continue
+		}
+		task := placement.Stay{Shape: d.Sets[one.Set].Placed, Place: one.place(s.world)}
+		if x.Give(task.Shape, task.Place) != nil {
+			return false
+		}
+		moved = append(moved, task)
+	}
+	return s.mayStand(o.unit.Work, s.reachesStill(o).until, moved)
+}
+
+// due is the promise of who would start, if its time has come, or nil: it is not in the way of those
+// that were promised its places from when it is expected to have ended (B2, B4).
+func (s sparing) due(r reach) *promise {
+	if p := s.of(r.work); p != nil && !r.moves && !p.gathers && p.was != nil && p.at <= max(s.world.Now, 0) {
+		return p
+	}
+	return nil
+}
+
+// behindDue are the promises that stand only because one that is due is expected to end, if its places
+// reach them. While what is tried hides what stands they are those that were.
+func (s sparing) behindDue(due *promise, r reach, trial bool) []*promise {
+	switch {
+	case due == nil:
+		return nil
+	case trial:
+		return due.behindIt
+	}
+	due.behindIt = nil
+	for _, p := range s.promises.list {
+		if p != due && p.at >= s.until(due) && p.at < r.until && !s.standsBeside(p, due, due.stays) {
+			due.behindIt = append(due.behindIt, p)
+		}
+	}
+	return due.behindIt
+}
+
+// leavesOthers says whether a promise could be used at its time: what is promised to others stands
+// too where it lasts as long as it may, and not only as long as it is expected to (B5). It does not
+// stand so behind the places that it had before.
+func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
+	if p.gathers {
+		return true
+	}
+	surely := s.surely(p)
+	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
+		return other != p && other.at >= s.until(p) && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
+			!s.standsBeside(other, p, p.stays) && (had == nil || s.standsBeside(other, p, had))
+	})
+}
+
+// surely is when a promise has ended for sure, if it begins at its time (B5).
+func (s sparing) surely(p *promise) int64 {
+	return later(p.at, s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times))
+}
+
+// standsBeside says whether a promise stands where another lasts as long as it may, on some places.
+func (s sparing) standsBeside(other, p *promise, stays []placement.Stay) bool {
+	own, profile := slices.Clone(stays), s.promises.profile
+	for i := range own {
+		own[i].Until = s.surely(p)
+	}
+	before := profile.Release(p.work)
+	profile.Hold(p.work, own)
+	stands := s.standsStill(other)
+	profile.Release(p.work)
+	if len(before) > 0 {
+		profile.Hold(p.work, before)
+	}
+	return stands
+}
+
+// standsStill says whether a promise that is held stands beside all else that is.
+func (s sparing) standsStill(p *promise) bool {
+	stays := s.promises.profile.Release(p.work)
+	stands := s.stands(p)
+	s.promises.profile.Hold(p.work, stays)
+	return stands
+}
