@@ -88,9 +88,11 @@ type nouns struct {
 type resident struct {
 	node      string
 	workloads []string
-	// held is what they hold there; nil is that nobody has looked yet. It is for the
-	// check of a change alone, which sets it before anybody else has the version.
+	// held is what they hold there, and of is the node of which they do: it is another once the
+	// node is changed. Nil is that nobody has looked yet. They are for the check of a change
+	// alone, which sets them before anybody else has the version.
 	held *heldOn
+	of   *Node
 }
 
 // newNouns are those of a state, copied, and their bounds. The error is that of

@@ -101,6 +101,40 @@ func TestHeldIsKept(t *testing.T) {
 	}
 }
 
+// What is held of a node is of the node as it is: once it has less of something, less fits, and
+// once it has more devices they can be used.
+func TestHeldIsOfTheNodeAsItIs(t *testing.T) {
+	job := func(id string, device int) Workload {
+		return Workload{
+			ID:      id,
+			PodSets: []PodSet{{Name: "p", Count: 1, Request: Request{GPU: GPURequest{Count: 1}, Resources: map[string]int64{"cpu": 4}}}},
+			Tasks:   []Task{{PodSet: "p", Phase: Running, Node: "n", Devices: []int{device}}},
+		}
+	}
+	node := func(devices, slots int, cpu int64) Node {
+		return Node{ID: "n", Devices: make([]Device, devices), MaxTasks: slots, Capacity: map[string]int64{"cpu": cpu}}
+	}
+	for _, after := range []Node{node(4, 0, 5), node(4, 1, 10), node(1, 0, 10), node(6, 0, 20)} {
+		s, err := NewSnapshot(&State{Nodes: []Node{node(4, 0, 10)}})
+		for _, change := range []Change{{Workloads: []Workload{job("a", 0)}}, {Nodes: []Node{after}}} {
+			if err == nil {
+				s, err = s.With(change)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range []Workload{job("b", 1), job("c", 5)} {
+			state := s.State()
+			state.Workloads = append(state.Workloads, k)
+			want := Check(state)
+			if _, err := s.With(Change{Workloads: []Workload{k}}); (err == nil) != (want == nil) {
+				t.Errorf("%s comes to a node that has become %v: %v, not %v", k.ID, after, err, want)
+			}
+		}
+	}
+}
+
 // sameBounds asks whether what a version keeps is what its state says.
 func sameBounds(t fatal, s *Snapshot) {
 	got := s.bounds

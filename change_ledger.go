@@ -19,6 +19,7 @@ type book struct {
 	fresh    bool
 	// known: what was held there before is in the ledger.
 	known bool
+	node  *Node // as the version has it
 }
 
 // books are those of all listed nodes.
@@ -40,9 +41,9 @@ func (d *delta) open(c *checker) books {
 	for i := range c.s.Nodes {
 		id := c.s.Nodes[i].ID
 		was, is := d.before.residents.Get(id), d.after.residents.Get(id)
-		books[i] = book{resident: is, fresh: is != was}
-		same := d.before.nodes.Get(id) == d.after.nodes.Get(id)
-		if books[i].known = same && (was == nil || was.held != nil); books[i].known && was != nil {
+		node := d.after.nodes.Get(id)
+		books[i] = book{resident: is, fresh: is != was, node: node}
+		if books[i].known = was == nil || was.held != nil && was.of == node; books[i].known && was != nil {
 			c.ledger[i] = was.held.clone()
 		} else {
 			c.ledger[i] = newLedger(c.s.Nodes[i : i+1])[0]
@@ -82,7 +83,7 @@ func (d *delta) listLeft(c *checker, tasks []Task) {
 func (b books) close(c *checker) {
 	for i := range b {
 		if b[i].fresh && b[i].resident != nil {
-			b[i].resident.held = &c.ledger[i]
+			b[i].resident.held, b[i].resident.of = &c.ledger[i], b[i].node
 		}
 	}
 }
