@@ -44,6 +44,21 @@ func FindQueue(s *allot.State, name string) (*allot.Queue, error) {
 	return nil, Unknown("queue", name, names)
 }
 
+// LeafQueues are the queues that jobs may be in.
+func LeafQueues(s *allot.State) []string {
+	inner := make(map[string]bool)
+	for i := range s.Queues {
+		inner[s.Queues[i].Parent] = true
+	}
+	var out []string
+	for i := range s.Queues {
+		if id := s.Queues[i].ID; !inner[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 // FindNode is the node of the ID.
 func FindNode(s *allot.State, name string) (*allot.Node, error) {
 	var names []string
@@ -62,6 +77,22 @@ func Unknown(what, name string, known []string) error {
 		return fmt.Errorf("there is no %s %q, nor any other", what, name)
 	}
 	return fmt.Errorf("there is no %s %q; the nearest: %s", what, name, strings.Join(nearest(name, known, 5), ", "))
+}
+
+// Like are the names that one may have been mistyped from: those from which the fewest
+// letters are otherwise, at most three, and none if that is half of it.
+func Like(name string, known []string) []string {
+	least := min(3, (len(name)+1)/2)
+	var out []string
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		switch far := distance(strings.ToLower(name), strings.ToLower(k)); {
+		case far < least:
+			least, out = far, []string{k}
+		case far == least && len(out) > 0 && len(out) < 3:
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // nearest are the names that are most like one, at most so many.

@@ -93,6 +93,7 @@ ends it and prints what is left by then.`,
 	}
 	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is 20,000")
 	cmd.Flags().StringVar(&code, "reason", "", "the `code` of the reason, such as no-capacity")
+	choices(cmd, "reason", answer.Codes())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/edit"
 	"github.com/allotsched/allot/examples/allot/internal/input"
 	"github.com/allotsched/allot/explain"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // The commands about what might be: whatif and fit.
@@ -63,6 +65,7 @@ nodes, queues, pools and jobs in full.`,
 	or := &orFlag{editFlag{edit.Kind{}, &edits}}
 	cmd.Flags().AddFlag(&pflag.Flag{Name: "or", Usage: "what follows is another variant", Value: or, NoOptDefVal: "true"})
 	cmd.Flags().SortFlags = false
+	s.completeEdits(cmd)
 	return cmd
 }
 
@@ -177,6 +180,9 @@ func fitCommand(s *Session) *cobra.Command {
 				job.Submitted = solution.State.Now
 			}
 			a, err := answer.Fit(cmd.Context(), solution.Snapshot, solution.Decision, job)
+			if needsQueue(err) {
+				return usagef("which queue? say -queue, or queue: in the job's file; there are %s", prose.Some(answer.LeafQueues(solution.State), ", ", 5))
+			}
 			if err != nil {
 				return err
 			}
@@ -186,8 +192,19 @@ func fitCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringVar(&gpus, "gpus", "", "what each task asks of GPUs: an `amount` such as 4, 0.5 or 40Gi")
 	cmd.Flags().IntVar(&count, "tasks", 1, "how many tasks start together")
 	cmd.Flags().StringVar(&queue, "queue", "", "the `queue` of the job")
-	s.completeQueues(cmd)
+	s.completeQueues(cmd, func(args []string) []string {
+		if gpus == "" {
+			return butFirst(args)
+		}
+		return args
+	})
 	return cmd
+}
+
+// needsQueue says whether an error is that a job names no queue where it must.
+func needsQueue(err error) bool {
+	var invalid *allot.InvalidError
+	return errors.As(err, &invalid) && len(invalid.Faults) == 1 && invalid.Faults[0].Code == allot.FaultQueueRequired
 }
 
 // asked is the job that fit is about, and the arguments that are the state's.
