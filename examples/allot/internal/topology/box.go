@@ -171,7 +171,7 @@ func pieceNames(nodes []*allot.Node) []string {
 }
 
 // mostPieceName is how many letters the two names of a piece have at most, so that they fit.
-const mostPieceName = 11
+const mostPieceName = 8
 
 // findLinks lists the NVLinks of a node.
 func (b *box) findLinks() {
