@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/allotsched/allot/examples/allot/internal/answer"
 	"github.com/allotsched/allot/examples/allot/internal/output"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 )
 
 // Flags are written with one dash or two, and who mistypes one is told the nearest.
@@ -63,7 +63,7 @@ func mistyped(root *cobra.Command, name string, known []string) bool {
 		return true
 	case short.NoOptDefVal != "": // several in one
 		return !strings.Contains("fov=", rest[:1])
-	case len(answer.Like(name, known)) == 0:
+	case len(words.Like(name, known)) == 0:
 		return false
 	case short.Name == "output":
 		return !slices.Contains(output.Formats(), output.Format(strings.TrimPrefix(rest, "=")))
@@ -90,7 +90,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			others = append(others, c.Name())
 		}
 	}
-	switch like := answer.Like(name, known); {
+	switch like := words.Like(name, known); {
 	case len(like) > 0:
 		return usagef("there is no flag -%s; did you mean -%s?", name, strings.Join(like, " or -"))
 	case len(others) > 0:

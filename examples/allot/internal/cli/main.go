@@ -131,7 +131,7 @@ func rootCommand(s *Session) *cobra.Command {
 			if check == nil {
 				check = cobra.NoArgs
 			}
-			if what := oneForm(cmd.Name()); what != "" && s.format != output.Text {
+			if what := oneForm(cmd.Name()); what != "" && s.format != output.Text && !(cmd.Name() == "schema" && s.format == output.JSON) {
 				return usagef("the answer is %s, and -o has no other form of it", what)
 			}
 			if err := check(cmd, args); err != nil {

@@ -85,6 +85,10 @@ func TestUsage(t *testing.T) {
 		{[]string{"list", "-status", "waitz", lab}, "allot: -status must be one of evicted, ", Usage},
 		{[]string{"list", "-reason", "no-quot", lab}, "allot: -reason must be one of impossible-node, ", Usage},
 		{[]string{"list", "-forecast", "-1", lab}, "allot: -forecast must be 0 or more, is -1", Usage},
+		{[]string{"serve"}, "allot: which state? name its file, or a folder of them, or name it in ALLOT_STATE; allot serve -h", Usage},
+		{[]string{"serve", "-f", lab, lab}, "allot: takes one file, or a folder", Usage},
+		{[]string{"serve", "-f", "-"}, "allot: takes a file or a folder, which it reads anew", Usage},
+		{[]string{"serve", "-f", "testdata/none.yaml"}, "allot: ", Failed},
 		{[]string{"why"}, "allot: which job? name it before the files, such as allot why JOB; allot why -h shows the usage\n", Usage},
 		{[]string{"plan", "testdata/none.yaml"}, "allot: stat testdata/none.yaml: ", Failed},
 	} {
@@ -109,6 +113,20 @@ func TestShortFlags(t *testing.T) {
 	}
 	if got := ask(t, "", "plan", "-oyaml", lab); !strings.HasPrefix(got, "version: ") {
 		t.Errorf("got %.60s", got)
+	}
+}
+
+// A program is told the faults of a state as data.
+func TestFaultsAsData(t *testing.T) {
+	for _, form := range []string{"json", "yaml"} {
+		var stdout, stderr bytes.Buffer
+		code := plainly([]string{"check", "-o", form, "../../testdata/faulty.yaml"}, strings.NewReader(""), &stdout, &stderr)
+		if code != Failed || stderr.Len() > 0 || strings.Count(stdout.String(), "unknown-value") != 1 || strings.Count(stdout.String(), "line") != 3 {
+			t.Errorf("%s: exit code %d, %q, %s", form, code, &stderr, &stdout)
+		}
+	}
+	if got := ask(t, "", "schema", "-o", "json"); !strings.HasPrefix(got, "{") {
+		t.Errorf("got %.20q", got)
 	}
 }
 

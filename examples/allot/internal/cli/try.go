@@ -50,10 +50,11 @@ func whatifCommand(s *Session) *cobra.Command {
 -or begins another variant: several stand side by side in one table. A file for -change is
 
   merge: {queues: [{id: vision, resources: [{resource: gpu, quota: 12}]}]}
+  add: {queues: [{id: guests, resources: [{resource: gpu, quota: 2}]}]}
   remove: {workloads: [sweep-1]}
 
-where what stands under merge keeps all that it does not say; what stands beside it replaces
-nodes, queues, pools and jobs in full.`,
+where what stands under merge keeps all that it does not say, and what stands under add is new;
+what stands beside them replaces nodes, queues, pools and jobs in full.`,
 		Example: "  allot whatif -quota vision=12 -or -add 2xh1 -or -end sweep-1 -f state.yaml",
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return s.whatIf(cmd, edits, files)
