@@ -79,10 +79,6 @@ func TestOutcomes(t *testing.T) {
 
 // Orders that are asked for again and again keep no others waiting, and end with the context.
 func TestWaitingKeepsNobody(t *testing.T) {
-	synctest.Test(t, waitingKeepsNobody) // its clock stands while anybody works
-}
-
-func waitingKeepsNobody(t *testing.T) {
 	forbidden := apierrors.NewTooManyRequests("budget", 1)
 	c := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
