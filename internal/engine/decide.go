@@ -377,9 +377,11 @@ type Solver struct {
 	// for this solve.
 	kept *keptLine
 	// waits are the items that were refused; like are the workloads that wait
-	// behind one of their like (O5).
-	waits []waitingItem
-	like  []bucket
+	// behind one of their like (O5), evicted where of it those are that were evicted last, plus
+	// one.
+	waits   []waitingItem
+	like    []bucket
+	evicted map[kind]int32
 
 	// refusals are why no room was made, by question, and of workloads that
 	// hold something; told collects them.
