@@ -70,8 +70,9 @@ func (p *Profile) begin(at, duration int64) *sweep {
 	p.sort()
 	s.ended, s.begun, s.over = 0, 0, 0
 	s.byFrom, s.byUntil = s.byFrom[:0], s.byUntil[:0]
-	for holder, stays := range p.holds { // sorted below
-		s.byFrom = append(s.byFrom, holding{holder, stays[0].From, stays[0].Until})
+	for _, holder := range p.holders {
+		one := &p.holds[holder][0]
+		s.byFrom = append(s.byFrom, holding{holder, one.From, one.Until})
 	}
 	slices.SortFunc(s.byFrom, func(a, b holding) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.holder, b.holder)) })
 	s.byUntil = append(s.byUntil, s.byFrom...)

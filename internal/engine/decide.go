@@ -84,6 +84,9 @@ type Action struct {
 	cut bool
 	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
 	Until int64
+	// Behind is the workload whose promised places what starts has taken (B6), none if it has taken
+	// nobody's.
+	Behind int32
 	// final: who is evicted does not wait again (S6).
 	Final bool
 	// why is told when all is decided; nil where there is nothing to tell.

@@ -342,7 +342,7 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 func (s promising) fulfil(work int32) {
 	all := &s.promises
 	if p := s.of(work); p != nil {
-		all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
+		all.remove(p)
 		if all.profile != nil {
 			all.profile.Release(work)
 		}

@@ -282,14 +282,31 @@ func (s admitting) binds(f *Form, asks quota.Amounts) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
-	for _, p := range s.promises.list {
-		of := s.world.FormOf(&s.world.Works[p.work], p.form)
-		if tree.Charge(int(of.Queue), p.asks, of.NonPreemptible) != nil {
+	for _, one := range s.promisedTo() {
+		if tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) != nil {
 			return true
 		}
 	}
 	_, ok := tree.Check(int(f.Queue), asks, f.NonPreemptible)
 	return !ok
+}
+
+// promisedTo is what all that is promised asks together, by queue.
+func (s admitting) promisedTo() []ended {
+	all := &s.promises
+	if all.asked != nil || len(all.list) == 0 {
+		return all.asked
+	}
+	for _, p := range all.list {
+		of := s.world.FormOf(&s.world.Works[p.work], p.form)
+		at := slices.IndexFunc(all.asked, func(one ended) bool { return one.leaf == of.Queue && one.nonPreemptible == of.NonPreemptible })
+		if at < 0 {
+			at = len(all.asked)
+			all.asked = append(all.asked, ended{leaf: of.Queue, nonPreemptible: of.NonPreemptible})
+		}
+		all.asked[at].charge, _ = all.asked[at].charge.AddScaled(p.asks, 1) // Check bounds every sum
+	}
+	return all.asked
 }
 
 // until is when a promise has ended, if it begins at its time: rounded up, as what runs ends.
