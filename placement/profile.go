@@ -132,6 +132,15 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 // Behinds is what stands behind a holder; it must not be modified.
 func (p *Profile) Behinds(holder int32) []Stay { return p.behind[holder] }
 
+// Afresh is a profile of the same index in which nothing is held, and nothing is known to end
+// but what is releasing: for a caller who has taken out of the index, or put into it, what
+// this one does not know of. One of the two is asked at a time.
+func (p *Profile) Afresh() *Profile {
+	q := NewProfile(p.index, p.now, p.resolution, 0)
+	q.last, q.leaving, q.opens, q.sweeping = p.last, slices.Clip(p.leaving), slices.Clip(p.opens), p.sweeping
+	return q
+}
+
 // Without calls do while what stands behind a holder is not there, as it is out of the way of
 // that one alone.
 func (p *Profile) Without(holder int32, do func()) {

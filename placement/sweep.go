@@ -43,8 +43,9 @@ func (p *Profile) open(at, duration int64) *sweep {
 	s := p.sweeping
 	if p.sweeping = nil; s == nil {
 		n := len(p.index.nodes)
-		s = &sweep{profile: p, stamps: make([]uint32, n), applied: make([]int32, n)}
+		s = &sweep{stamps: make([]uint32, n), applied: make([]int32, n)}
 	}
+	s.profile = p
 	s.mark = p.index.Mark()
 	s.at, s.duration, s.until, s.teams = at, duration, p.Round(after(at, duration)), len(p.index.teams)
 	s.step()

@@ -255,7 +255,7 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 	preempt.SortToReprieve(units, outUnit.standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit)
+		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit, units[i].seats)
 	}
 	for i := range units {
 		where := newPlace | stillBegun

@@ -34,6 +34,9 @@ type promises struct {
 	standersOn standersOn
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
+	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
+	// promised is in nobody's way then, as it has no promise once it has started.
+	serves int32
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 }

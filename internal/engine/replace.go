@@ -100,6 +100,7 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 	if err := s.promising().layAgain(); err != nil {
 		return false, err
 	}
+	defer s.promising().serve(it.ID)()
 	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
 		for set, n := range add {
 			if n > 0 && s.pool.Index.Admissible(b.Shapes[set], node) {
@@ -328,7 +329,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
 	r.begin = func() bool {
 		_, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
-		return ok && s.reprieving().takeOld(o) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
+		return ok && s.reprieving().takeOld(o, o.seats) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
 	}
 	r.helpsOn = func(node int32) bool {
 		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
