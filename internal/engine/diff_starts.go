@@ -327,8 +327,9 @@ func (w closing) startedAtOnce(d *Definition, seats []Seat) int32 {
 	return seats[at].commit
 }
 
-// startsFirst has claims that can start be of the minimum, before what starts elsewhere with
-// a commit: tasks of a pod set are alike, and of these the rest grows later.
+// startsFirst has claims that can start be of the minimum, before what starts elsewhere:
+// tasks of a pod set are alike, and of these the rest grows after the minimum has started
+// with a commit.
 func startsFirst(w *World, seats []Seat, with int32) {
 	later := int32(None)
 	for at := range seats {
@@ -336,7 +337,7 @@ func startsFirst(w *World, seats []Seat, with int32) {
 		if s.step == 0 || !claimStarts(w, *s) {
 			continue
 		}
-		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && o.origin < 0 && o.commit == with })
+		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && startsFresh(o) })
 		if other < 0 {
 			continue
 		}
