@@ -303,6 +303,9 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 		switch {
 		case s.step == 0 && last >= 0 && (fresh || startsFresh(*s)):
 			s.commit = last
+		case fresh && last >= 0 && len(d.Ladder) == 0: // it grows once the minimum has started
+			s.commit = int32(len(w.Room.commits))
+			w.Room.commits = append(w.Room.commits, w.Room.commits[last])
 		case fresh: // the next solve starts it
 			s.claimed = true
 			w.Holdings[s.origin].Phase, w.Holdings[s.origin].fresh = Claimed, false
@@ -386,6 +389,8 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 	if !claims || last < 0 || d.Gang.AtMinimum(held) {
 		return
 	}
+	freeFirst(w, k, d, seats)
+	opened := openClaims(w, k, d, seats)
 	for at := range seats {
 		s := &seats[at]
 		if s.step > 0 || !s.claimed && !startsFresh(*s) {
@@ -396,9 +401,67 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 			w.live[k.Live].claimed--
 		}
 	}
-	if k.pipelined = true; w.live[k.Live].claimed == 0 {
+	if k.pipelined = !opened; opened || w.live[k.Live].claimed == 0 {
 		k.Status = complete
 	}
+}
+
+// openClaims has what is claimed of a minimum that starts now stand where it claims, if all of
+// it can at once.
+func openClaims(w *World, k *Work, d *Definition, seats []Seat) bool {
+	if slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && startsFresh(s) && s.pipelined }) {
+		return false
+	}
+	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
+	m := x.Mark()
+	for at := range seats {
+		s := &seats[at]
+		if s.step > 0 || !s.claimed {
+			continue
+		}
+		shape, place := d.Sets[s.Set].Placed, s.place(w)
+		err := x.Give(shape, place)
+		if place.Pipelined = false; err != nil || !x.Fits(shape, place) || x.Take(shape, place) != nil {
+			x.Undo(m)
+			return false
+		}
+	}
+	x.Commit(m)
+	for at := range seats {
+		if s := &seats[at]; s.step == 0 && s.claimed {
+			s.pipelined = false
+		}
+	}
+	return true
+}
+
+// freeFirst has claims whose places have come free be of the minimum, before those of the
+// same pod set that still wait.
+func freeFirst(w *World, k *Work, d *Definition, seats []Seat) {
+	for at := range seats {
+		s := &seats[at]
+		if s.step == 0 || !s.claimed || !isFreeNow(w, k, d, s) {
+			continue
+		}
+		other := slices.IndexFunc(seats, func(o Seat) bool {
+			return o.Set == s.Set && o.step == 0 && o.claimed && !isFreeNow(w, k, d, &o)
+		})
+		if other >= 0 {
+			s.step, seats[other].step = 0, s.step
+		}
+	}
+}
+
+// isFreeNow says whether the place that a seat claims is free.
+func isFreeNow(w *World, k *Work, d *Definition, s *Seat) bool {
+	x, shape, place := w.Pools[w.FormOf(k, k.Current).Pool].Index, d.Sets[s.Set].Placed, s.place(w)
+	m := x.Mark()
+	defer x.Undo(m)
+	if x.Give(shape, place) != nil {
+		return false
+	}
+	place.Pipelined = false
+	return x.Fits(shape, place)
 }
 
 // startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
