@@ -2,7 +2,10 @@ package engine
 
 import "slices"
 
-// What a solve starts lets what runs of the same owner go (M7).
+// A disruption budget counts what runs of an owner in a pool (M7). What this solve starts
+// there and waits for nobody counts too, and what goes because of it goes after it. It
+// stays where it is from then on. What starts only once others have left lets nobody go:
+// that may take long, or may itself have to wait for what it would let go.
 
 // noteAtOnce takes note of whether seats that a workload is given now, together, start at
 // once: a gang starts as one.

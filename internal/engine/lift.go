@@ -215,7 +215,10 @@ func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *
 			w.Works[l.work].Status = before[i]
 			w.reenter(l.work)
 		}
-		return found, err
+		if err != nil {
+			return nil, err
+		}
+		return s.wayFor(k, it, at, b.Add.Add, b.Asks) // their units are told by other names now
 	}
 	p.Index.Commit(nodes)
 	p.Tree.Commit(use)

@@ -119,7 +119,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 		return found != nil, err
 	}
 	if found.proposal != nil {
-		if found, err = s.withoutCompletions(k, it, at, found); err != nil {
+		if found, err = s.withoutCompletions(k, it, at, found); found == nil || err != nil {
 			return false, err
 		}
 	}
