@@ -389,7 +389,7 @@ func (r *resting) cause() {
 
 // later: where nothing is protected for a time, time alone is no cause.
 func (r *resting) later() *restError {
-	if !r.calm || !timeless(r.s) || r.IntN(4) > 0 {
+	if !r.calm || !timeless(r.s) || r.s.Now.IsZero() || r.IntN(4) > 0 {
 		return nil
 	}
 	late := *r.s

@@ -95,7 +95,8 @@ func (t *taking) take(id UnitID) bool {
 	ok := true
 	for _, one := range r.withAbove(id) {
 		var ignored Refusal // each has a runtime of its own
-		if ok = r.fixed(t.ask, one, &ignored) && r.judge(t.ask, one) == lawful && t.takeOne(one); !ok {
+		lawfully := r.fixed(t.ask, one, &ignored) && r.judge(t.ask, one) == lawful || one != id && goesAlong(r, t.ask, one)
+		if ok = lawfully && t.takeOne(one); !ok {
 			break
 		}
 	}

@@ -284,7 +284,7 @@ func (r *harmRun) way() string {
 // whom another took what it had made room for (M11).
 func (r *harmRun) namedIn(p *allot.Plan) bool {
 	named := func(workload string) bool {
-		return slices.ContainsFunc(r.taken, func(t harmTaking) bool { return r.works[r.units[t.unit].work].name == workload })
+		return slices.ContainsFunc(unitsOf(r.gone), func(u int) bool { return r.works[r.units[u].work].name == workload })
 	}
 	return slices.ContainsFunc(p.Actions, func(a allot.Action) bool {
 		return harmed(&a) && (named(a.Reason.Workload) ||

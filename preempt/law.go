@@ -196,6 +196,12 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 	case a.reclaims() && (u.leaf == a.Leaf || !holdsShort(r, a, id)):
 		return false
 	}
+	return mayGoNow(r, a, id, refusal) && (!a.reclaims() || !wouldPassOn(r, a, id, refusal))
+}
+
+// mayGoNow says whether neither a minimum runtime (M1) nor a budget (M7) keeps a unit.
+func mayGoNow(r *Evaluator, a *ask, id UnitID, refusal *Refusal) bool {
+	u := &r.state[id]
 	early := preemptedEarly
 	if a.mode == Due {
 		early = 0 // it knew (B9)
@@ -218,7 +224,15 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		refusal.Budgeted++
 		return false
 	}
-	return !a.reclaims() || !wouldPassOn(r, a, id, refusal)
+	return true
+}
+
+// goesAlong says whether a unit goes with one that it builds on, though a reclaim has nothing
+// of it: what is above a minimum cannot stay without it (M6), and no right is asked for what
+// holds nothing that the preemptor is short of.
+func goesAlong(r *Evaluator, a *ask, id UnitID) bool {
+	var ignored Refusal
+	return a.reclaims() && r.state[id].bars&nonPreemptible == 0 && !holdsShort(r, a, id) && mayGoNow(r, a, id, &ignored)
 }
 
 // wouldPassOn says whether the unit, reclaimed, might take back what it has lost from
@@ -398,7 +412,7 @@ func (a *ask) exceeds(r *Evaluator, leaf int32) bool {
 
 // note remembers what R9 asks about what was taken.
 func (r *Evaluator) note(a *ask, id UnitID) {
-	if !a.reclaims() {
+	if !a.reclaims() || !holdsShort(r, a, id) {
 		return
 	}
 	leaf := r.units[id].Leaf

@@ -118,7 +118,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 		f.hasTopology() || !anywhere(f.queue.pool) || len(f.queue.pool.lends) > 0 || v.moved[a.Workload] || w.ended {
 		return false
 	}
-	claims, charged := n.claimsBelow(x)
+	claims, charged := n.goesWith(x)
 	for q := f.queue; q != nil; q = q.parent {
 		for _, c := range charged {
 			if q.used(c.key).all+c.amount > min(q.limitOf(c.key), q.borrowingOf(c.key)) {
@@ -147,13 +147,43 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 	for _, t := range tasks[:booked] {
 		v.nodes[t.Node].book(v.requestOf(w, a.Form, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
 	}
-	return fits && n.promises.wouldStand(w, x.places)
+	return fits && !n.rightNeeds(x) && n.promises.wouldStand(w, x.places)
 }
 
-// claimsBelow are the claims that the plan takes from the workload too, if what an action
-// takes away would be no lawful size without them: a unit goes whole (M6), and of its
-// minimum or of a rung a part may only have been claimed. It adds up what all of it is charged.
-func (n needless) claimsBelow(x *verifiedVictim) (claims []allot.Placement, charged []verifiedCharge) {
+// rightNeeds says whether another was reclaimed by a right that was none if this had not
+// gone: with it back a queue of who reclaimed, up to its side, is beyond its line (R1).
+func (n needless) rightNeeds(x *verifiedVictim) bool {
+	for i := range n.v.room.victims {
+		y := &n.v.room.victims[i]
+		code, gains := y.action.Reason.Code, n.v.room.gained[y.action.Reason.Workload]
+		if y.source == x.source || len(gains) == 0 || code != allot.ReclaimedByQuota && code != allot.ReclaimedByShare {
+			continue
+		}
+		f := n.v.entitledForm(y, gains[0].form)
+		_, own := part(y.queue, f.queue)
+		for q := f.queue; own != nil && q != own.parent; q = q.parent {
+			if q.above(x.queue) && slices.ContainsFunc(gains, func(g verifiedGain) bool { return n.crosses(q, &g, x, code) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// crosses says whether a queue is within its line of a right in what a start asks, and with
+// what a victim was charged is not.
+func (n needless) crosses(q *verifiedQueue, g *verifiedGain, x *verifiedVictim, code allot.Code) bool {
+	return slices.ContainsFunc(g.charged, func(c verifiedCharge) bool {
+		use, line := q.used(c.key).all, n.v.line(q, c.key, code == allot.ReclaimedByShare)
+		return use <= line && use+amountIn(x.charged, c.key) > line
+	})
+}
+
+// goesWith are what else the plan takes from the workload, if what an action takes away
+// would be no lawful size without it: a unit goes whole (M6), and of its minimum or of a
+// rung a part may only have been claimed; and what is above a minimum goes with that. It
+// adds up what all of it is charged.
+func (n needless) goesWith(x *verifiedVictim) (claims []allot.Placement, charged []verifiedCharge) {
 	w := x.source
 	f := &w.forms[x.action.Form]
 	counts := slices.Clone(w.counts)
@@ -174,7 +204,9 @@ func (n needless) claimsBelow(x *verifiedVictim) (claims []allot.Placement, char
 		return nil, charged
 	}
 	for i := range n.v.room.victims {
-		if y := &n.v.room.victims[i]; y.source == w && y.action.Kind == allot.Unclaim && y.action.Form == x.action.Form {
+		y := &n.v.room.victims[i]
+		below := y.action.Kind == allot.Unclaim || y.action.Kind == allot.Evict && x.action.Kind == allot.Shrink
+		if y.source == w && y != x && below && y.action.Form == x.action.Form {
 			claims, charged = append(claims, y.places...), mergeCharges(charged, y.charged)
 		}
 	}

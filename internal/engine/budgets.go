@@ -2,7 +2,10 @@ package engine
 
 import "slices"
 
-// What a solve starts lets what runs of the same owner go (M7).
+// A disruption budget counts what runs of an owner in a pool (M7). What this solve starts
+// there and waits for nobody counts too, and what goes because of it goes after it. It
+// stays where it is from then on. What starts only once others have left lets nobody go:
+// that may take long, or may itself have to wait for what it would let go.
 
 // noteAtOnce takes note of whether seats that a workload is given now, together, start at
 // once: a gang starts as one.
@@ -41,6 +44,14 @@ func startsAtOnce(w *World, s *Seat) bool {
 	return s.atOnce || s.origin >= 0 && s.commit < 0 && w.Holdings[s.origin].fresh
 }
 
+// minimumWaits says whether something of a workload's minimum waits for who leaves: what
+// grows of it starts no sooner than that (G1).
+func minimumWaits(w *World, i int32) bool {
+	return slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
+		return s.step == 0 && (s.claimed || s.origin < 0 && !s.atOnce)
+	})
+}
+
 // beginBudgets tells the rooms that nobody has gone yet.
 func beginBudgets(w *World) {
 	for _, p := range w.Pools {
@@ -54,6 +65,9 @@ func (s freeStarts) letsGo(commits []int32) bool {
 	starting := make(map[int32]int)
 	for _, c := range commits {
 		work := w.Room.commits[c].work
+		if minimumWaits(w, work) {
+			continue
+		}
 		for _, one := range w.Room.Seats[work] {
 			if one.commit == c && one.atOnce {
 				starting[w.Works[work].Owner]++
@@ -138,7 +152,7 @@ func disturbs(w *World, a *Action) int64 {
 
 // begins is how many tasks an action starts, if they wait for nobody.
 func begins(w *World, d *Decision, a *Action) int64 {
-	if a.Kind != Start && a.Kind != Resize {
+	if a.Kind != Start && a.Kind != Resize || minimumWaits(w, a.Work) {
 		return 0
 	}
 	for _, t := range d.Placed[a.From:a.To] {

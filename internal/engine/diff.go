@@ -189,6 +189,9 @@ func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kin
 	for _, at := range fresh {
 		held[w.seatAt(at).Set]++
 	}
+	if !slices.ContainsFunc(fresh, func(at seatOf) bool { return w.seatAt(at).origin < 0 }) {
+		return Start // of claims
+	}
 	return kind
 }
 

@@ -87,7 +87,8 @@ func cheapest(moves []int32, cost []int64) int32 {
 }
 
 // cutCircles orders the moves, which are d.actions[from:to], and has those that are cut
-// go before all moves and start after them (M11).
+// go before all moves and start after them (M11), behind who has reclaimed: with those gone
+// it was within its lines (R1).
 func (w closing) cutCircles(d *Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
 	of := make(map[int32][]int32, len(moves))
@@ -108,7 +109,7 @@ func (w closing) cutCircles(d *Decision, from, to int) {
 	}
 	order, cut := sequence(waits, cost)
 	var leaves, rest, starts []Action
-	later := slices.Clone(d.Actions[to:])
+	first, later := w.reclaimersFirst(d, to, moves, cut)
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
 		later = startTogetherWith(w.World, d, &moves[i], later)
@@ -117,7 +118,27 @@ func (w closing) cutCircles(d *Decision, from, to int) {
 	for _, i := range order {
 		rest = append(rest, moves[i])
 	}
-	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, starts, later)
+	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, first, starts, later)
+}
+
+// reclaimersFirst parts the actions from one on into those of who has reclaimed something, and
+// the others, among which is all of whose moves are cut.
+func (w closing) reclaimersFirst(d *Decision, from int, moves []Action, cut []int32) (first, others []Action) {
+	if len(cut) == 0 {
+		return nil, slices.Clone(d.Actions[from:])
+	}
+	rights := w.reclaimers(d)
+	for _, i := range cut {
+		delete(rights, moves[i].Work)
+	}
+	for _, a := range d.Actions[from:] {
+		if len(rights[a.Work]) > 0 {
+			first = append(first, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	return first, others
 }
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the

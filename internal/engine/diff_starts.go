@@ -303,6 +303,9 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 		switch {
 		case s.step == 0 && last >= 0 && (fresh || startsFresh(*s)):
 			s.commit = last
+		case fresh && last >= 0 && len(d.Ladder) == 0: // it grows once the minimum has started
+			s.commit = int32(len(w.Room.commits))
+			w.Room.commits = append(w.Room.commits, w.Room.commits[last])
 		case fresh: // the next solve starts it
 			s.claimed = true
 			w.Holdings[s.origin].Phase, w.Holdings[s.origin].fresh = Claimed, false
@@ -327,8 +330,9 @@ func (w closing) startedAtOnce(d *Definition, seats []Seat) int32 {
 	return seats[at].commit
 }
 
-// startsFirst has claims that can start be of the minimum, before what starts elsewhere with
-// a commit: tasks of a pod set are alike, and of these the rest grows later.
+// startsFirst has claims that can start be of the minimum, before what starts elsewhere:
+// tasks of a pod set are alike, and of these the rest grows after the minimum has started
+// with a commit.
 func startsFirst(w *World, seats []Seat, with int32) {
 	later := int32(None)
 	for at := range seats {
@@ -336,7 +340,7 @@ func startsFirst(w *World, seats []Seat, with int32) {
 		if s.step == 0 || !claimStarts(w, *s) {
 			continue
 		}
-		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && o.origin < 0 && o.commit == with })
+		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && startsFresh(o) })
 		if other < 0 {
 			continue
 		}
@@ -366,38 +370,6 @@ func joined(seats []Seat) int32 {
 		return growth
 	}
 	return last
-}
-
-// claimTogether has claims that still wait start with what starts elsewhere, where that were
-// less than the minimum without them: a gang starts as one (G1), when the last of its places
-// has come free.
-func claimTogether(w *World, k *Work, seats []Seat) {
-	d := w.Definition(k, k.Current)
-	held, last, claims := make([]int32, len(d.Sets)), joined(seats), false
-	for at := range seats {
-		s := &seats[at]
-		if s.claimed {
-			claims = claims || s.step == 0
-			continue
-		}
-		held[s.Set]++
-	}
-	if !claims || last < 0 || d.Gang.AtMinimum(held) {
-		return
-	}
-	for at := range seats {
-		s := &seats[at]
-		if s.step > 0 || !s.claimed && !startsFresh(*s) {
-			continue
-		}
-		if s.commit = last; s.claimed {
-			s.claimed = false
-			w.live[k.Live].claimed--
-		}
-	}
-	if k.pipelined = true; w.live[k.Live].claimed == 0 {
-		k.Status = complete
-	}
 }
 
 // startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -178,6 +179,75 @@ func (s freeStarts) restatusLifted(l *lifted) {
 	if k.Status = waiting; k.Live >= 0 && w.live[k.Live].leaving > 0 {
 		k.Status = leaving
 	}
+}
+
+// withoutCompletions is the way for a unit once those victims that this solve had completed
+// are what they were before (G1): the completion has cost nothing (M9), and of a unit that
+// ran in part nobody loses more, or is judged by more, than what ran. Where there is no way
+// then they stay complete, and the way is the one that was found.
+func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *way) (*way, error) {
+	w, p, free := s.world, s.pool, freeStarts(s)
+	starts := free.completionsAmong(found.proposal)
+	if len(starts) == 0 || free.letsGo(starts) {
+		return found, nil
+	}
+	nodes, use := p.Index.Mark(), p.Tree.Mark()
+	lifts, err := free.liftAll(starts)
+	before := make([]Status, len(lifts))
+	for i, l := range lifts {
+		before[i] = w.Works[l.work].Status
+		free.restatusLifted(l)
+	}
+	b := found.preemptor
+	var other *way
+	switch {
+	case err != nil:
+	case k.Status != leaving && s.wouldStart(b):
+		other = &way{preemptor: b}
+	default:
+		other, err = s.wayFor(k, it, at, b.Add.Add, b.Asks)
+	}
+	if other == nil {
+		free.unliftAll(lifts)
+		p.Index.Undo(nodes)
+		p.Tree.Undo(use)
+		for i, l := range lifts {
+			w.Works[l.work].Status = before[i]
+			w.reenter(l.work)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.wayFor(k, it, at, b.Add.Add, b.Asks) // their units are told by other names now
+	}
+	p.Index.Commit(nodes)
+	p.Tree.Commit(use)
+	for _, l := range lifts {
+		free.afterLift(l.work)
+		s.requeue(l.work)
+	}
+	return other, nil
+}
+
+// completionsAmong are the starts of this solve that have completed what ran of a proposal's
+// victims, the latest first.
+func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32) {
+	w := s.world
+	for _, c := range proposal.Justifications {
+		u := s.pool.Room.Unit(c.Victim)
+		if c.Moves || u.Step > 0 || u.Started || w.Works[u.Work].Live < 0 {
+			continue
+		}
+		for at := range w.Room.Seats[u.Work] {
+			one := &w.Room.Seats[u.Work][at]
+			if one.step == 0 && one.origin < 0 && one.commit >= 0 && s.isFree(one.commit) && !w.Room.paidFor[one.commit] {
+				starts = append(starts, one.commit)
+			}
+		}
+	}
+	slices.Sort(starts)
+	slices.Reverse(starts)
+	return slices.Compact(starts)
 }
 
 // afterLift takes note that places have come free.

@@ -119,6 +119,11 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 	if found == nil || err != nil || s.telling {
 		return found != nil, err
 	}
+	if found.proposal != nil {
+		if found, err = s.withoutCompletions(k, it, at, found); found == nil || err != nil {
+			return false, err
+		}
+	}
 	if found.claims {
 		defer letClaim(s.Solver, found.preemptor)()
 	}

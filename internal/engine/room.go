@@ -292,6 +292,9 @@ func (w booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			t.Milli, t.Since = gpus, max(s.Admitted, k.Checkpoint)
 		}
 	}
+	if u.Starting > 0 && minimumWaits(w.World, i) {
+		u.Starting = 0
+	}
 	if step == 0 && p.Counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(p.Width - 1), Value: 1})
 	}

@@ -217,7 +217,94 @@ func startCommits(w *World, x *placement.Index, i int32) (some bool) {
 	return some
 }
 
-// A disruption budget counts what runs of an owner in a pool (M7). What this solve starts
-// there and waits for nobody counts too, and what goes because of it goes after it. It
-// stays where it is from then on. What starts only once others have left lets nobody go:
-// that may take long, or may itself have to wait for what it would let go.
+// claimTogether has claims that still wait start with what starts elsewhere, where that were
+// less than the minimum without them: a gang starts as one (G1), when the last of its places
+// has come free.
+func claimTogether(w *World, k *Work, seats []Seat) {
+	d := w.Definition(k, k.Current)
+	held, last, claims := make([]int32, len(d.Sets)), joined(seats), false
+	for at := range seats {
+		s := &seats[at]
+		if s.claimed {
+			claims = claims || s.step == 0
+			continue
+		}
+		held[s.Set]++
+	}
+	if !claims || last < 0 || d.Gang.AtMinimum(held) {
+		return
+	}
+	freeFirst(w, k, d, seats)
+	opened := openClaims(w, k, d, seats)
+	for at := range seats {
+		s := &seats[at]
+		if s.step > 0 || !s.claimed && !startsFresh(*s) {
+			continue
+		}
+		if s.commit = last; s.claimed {
+			s.claimed = false
+			w.live[k.Live].claimed--
+		}
+	}
+	if k.pipelined = !opened; opened || w.live[k.Live].claimed == 0 {
+		k.Status = complete
+	}
+}
+
+// openClaims has what is claimed of a minimum that starts now stand where it claims, if all of
+// it can at once.
+func openClaims(w *World, k *Work, d *Definition, seats []Seat) bool {
+	if slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && startsFresh(s) && s.pipelined }) {
+		return false
+	}
+	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
+	m := x.Mark()
+	for at := range seats {
+		s := &seats[at]
+		if s.step > 0 || !s.claimed {
+			continue
+		}
+		shape, place := d.Sets[s.Set].Placed, s.place(w)
+		err := x.Give(shape, place)
+		if place.Pipelined = false; err != nil || !x.Fits(shape, place) || x.Take(shape, place) != nil {
+			x.Undo(m)
+			return false
+		}
+	}
+	x.Commit(m)
+	for at := range seats {
+		if s := &seats[at]; s.step == 0 && s.claimed {
+			s.pipelined = false
+		}
+	}
+	return true
+}
+
+// freeFirst has claims whose places have come free be of the minimum, before those of the
+// same pod set that still wait.
+func freeFirst(w *World, k *Work, d *Definition, seats []Seat) {
+	for at := range seats {
+		s := &seats[at]
+		if s.step == 0 || !s.claimed || !isFreeNow(w, k, d, s) {
+			continue
+		}
+		other := slices.IndexFunc(seats, func(o Seat) bool {
+			return o.Set == s.Set && o.step == 0 && o.claimed && !isFreeNow(w, k, d, &o)
+		})
+		if other >= 0 {
+			s.step, seats[other].step = 0, s.step
+		}
+	}
+}
+
+// isFreeNow says whether the place that a seat claims is free.
+func isFreeNow(w *World, k *Work, d *Definition, s *Seat) bool {
+	x, shape, place := w.Pools[w.FormOf(k, k.Current).Pool].Index, d.Sets[s.Set].Placed, s.place(w)
+	m := x.Mark()
+	defer x.Undo(m)
+	if x.Give(shape, place) != nil {
+		return false
+	}
+	place.Pipelined = false
+	return x.Fits(shape, place)
+}
