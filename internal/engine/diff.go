@@ -357,7 +357,8 @@ func lastFirst(parts []takenPart) {
 }
 
 // whyLost is the last taking that took what was held before, up to that at 'at', if it was no
-// consolidation: that moves. If none is known to have, it is the last of the workload.
+// consolidation: that moves. If none is known to have, it is the last of the workload; so it is
+// of what was moved to the place of its like, and starts nowhere else.
 func (w closing) whyLost(held int32, at int) int {
 	book, last := w.Room, None
 	for _, why := range slices.Backward(book.takingsOf(w.Holdings[held].Work)) {
@@ -370,7 +371,8 @@ func (w closing) whyLost(held int32, at int) int {
 		}
 		last = max(last, int(why))
 	}
-	if last != None {
+	h := &w.Holdings[held]
+	if last != None && slices.ContainsFunc(book.Seats[h.Work], func(s Seat) bool { return s.Set == h.Set && startsFresh(s) }) {
 		return last
 	}
 	return book.whyGone(at)

@@ -441,8 +441,8 @@ func (w closing) keepDevicesOf(node int32, seats []*Seat) {
 	to := restoreDevices(rows, alikeDevices(&w.Pools[w.NodePool[node]].Placed[w.Position[node]]))
 	w.Solvers[w.NodePool[node]].promising().rename(w.Position[node], to)
 	for _, s := range seats {
-		if s.Devices = renamed(s.Devices, to); s.origin >= 0 && w.Holdings[s.origin].where() == s.where() {
-			s.commit = None
+		if s.Devices = renamed(s.Devices, to); w.booking().ran(s) && w.Holdings[s.origin].where() == s.where() {
+			s.commit = None // else it is a claim, which starts with what starts elsewhere
 		}
 	}
 }

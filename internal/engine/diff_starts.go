@@ -275,6 +275,7 @@ func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []seatOf) {
 // than the minimum (G1), start with what starts of it elsewhere, or stay claims.
 func (w closing) startTogether(k *Work, seats []Seat) {
 	claimTogether(w.World, k, seats)
+	growIntoClaims(w.World, k, seats)
 	if !slices.ContainsFunc(seats, func(s Seat) bool { return claimStarts(w.World, s) }) {
 		return
 	}

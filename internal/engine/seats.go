@@ -308,3 +308,31 @@ func isFreeNow(w *World, k *Work, d *Definition, s *Seat) bool {
 	place.Pipelined = false
 	return x.Fits(shape, place)
 }
+
+// growIntoClaims has a workload whose minimum starts at once grow into those of its claims that
+// are free (S4).
+func growIntoClaims(w *World, k *Work, seats []Seat) {
+	d, last := w.Definition(k, k.Current), joined(seats)
+	if last < 0 || len(d.Ladder) > 0 || slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && (s.claimed || s.pipelined) }) {
+		return
+	}
+	for at := range seats {
+		s := &seats[at]
+		if !s.claimed || !isFreeNow(w, k, d, s) {
+			continue
+		}
+		x, shape, place := w.Pools[w.FormOf(k, k.Current).Pool].Index, d.Sets[s.Set].Placed, s.place(w)
+		if x.Give(shape, place) != nil {
+			continue
+		}
+		place.Pipelined = false
+		if x.Take(shape, place) != nil {
+			continue
+		}
+		s.claimed, s.pipelined, s.commit = false, false, int32(len(w.Room.commits))
+		w.Room.commits = append(w.Room.commits, w.Room.commits[last])
+		if w.live[k.Live].claimed--; w.live[k.Live].claimed == 0 {
+			k.Status = complete
+		}
+	}
+}
