@@ -129,6 +129,25 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestMultiplied: what a few bytes of arrays and of lists of nodes multiply is cut, and noted.
+func TestMultiplied(t *testing.T) {
+	m := &importing{notes: make(map[string]*Note)}
+	jobs := 0
+	for i := range 1000 {
+		jobs += len(m.arrayIDs(map[string]string{"JobId": fmt.Sprintf("%d_[0-99999999]", i)}))
+	}
+	if jobs > mostMade || len(m.notes) == 0 {
+		t.Errorf("%d jobs", jobs)
+	}
+	n := &allot.Node{ID: "n"}
+	for range mostDevices {
+		m.addDevices(n, 4, allot.Device{})
+	}
+	if len(n.Devices) > mostDevices {
+		t.Errorf("%d GPUs", len(n.Devices))
+	}
+}
+
 // FuzzImport: no input makes an import panic, hang or give a state that cannot be planned.
 func FuzzImport(f *testing.F) {
 	for _, files := range samples { // order does not matter to a corpus

@@ -262,9 +262,7 @@ func (m *importing) node(o *nodeObject) allot.Node {
 	if mib, err := strconv.ParseInt(o.Metadata.Labels["nvidia.com/gpu.memory"], 10, 32); err == nil && mib > 0 {
 		device.Memory = mib << 20
 	}
-	for range gpus {
-		n.Devices = append(n.Devices, device)
-	}
+	m.addDevices(&n, gpus, device)
 	if raw, ok := list["pods"]; ok {
 		if most, err := quantity("pods", raw); err == nil && most < 1<<20 {
 			n.MaxTasks = int(most)

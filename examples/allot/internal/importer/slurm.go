@@ -18,6 +18,8 @@ type slurm struct {
 	nodes, jobs, partitions []map[string]string
 	// named is how many names lists of nodes have come to.
 	named int
+	// arrayed is how many jobs arrays have come to.
+	arrayed int
 }
 
 // isSlurm recognises the output of scontrol show, sacct -P and sinfo.
@@ -241,7 +243,11 @@ func (m *importing) slurmEnd() {
 				partitions[p] = append(partitions[p], n.ID)
 			}
 		}
-		if places[n.ID] != nil || n.ID == "" || len(m.state.Nodes) >= mostThings {
+		if len(m.state.Nodes) >= mostMade && places[n.ID] == nil {
+			m.note(n.ID, "more than %d nodes are left out", mostMade)
+			continue
+		}
+		if places[n.ID] != nil || n.ID == "" {
 			continue // sinfo has a line for each partition of a node
 		}
 		places[n.ID] = &nodePlaces{free: make([]int64, len(n.Devices))}
@@ -390,7 +396,5 @@ func (m *importing) gres(n *allot.Node, text string) {
 		m.note(n.ID, "a number of GPUs that cannot be is none: %.20s", text)
 		return
 	}
-	for range count {
-		n.Devices = append(n.Devices, allot.Device{Model: model})
-	}
+	m.addDevices(n, count, allot.Device{Model: model})
 }

@@ -56,10 +56,14 @@ func (m *importing) arrayIDs(r map[string]string) []string {
 		if err != nil || err1 != nil || err2 != nil || by < 1 || from < 0 {
 			continue
 		}
-		for n := from; n <= to && len(ids) < mostHosts && m.slurm.named < mostThings; n += by {
+		for n := from; n <= to && m.slurm.arrayed < mostMade; n += by {
 			ids = append(ids, id+"_"+strconv.Itoa(n))
-			m.slurm.named++
+			m.slurm.arrayed++
 		}
+	}
+	if m.slurm.arrayed >= mostMade {
+		m.note(id, "of arrays more than %d jobs are left out", mostMade)
+		return ids
 	}
 	if len(ids) == 0 {
 		m.note(id, "an array that cannot be read is one job")
