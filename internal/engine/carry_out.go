@@ -229,6 +229,7 @@ func (s *Solver) unqueue(i int32) {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
 	}
+	s.enqueuing().unfollow(i)
 }
 
 // queueAgain lines a workload up that stands in no order.
@@ -243,7 +244,7 @@ func (s *Solver) queueAgain(i int32) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {
-		s.orderOf(w.Definition(k, k.Current)).Push(int(w.FormOf(k, k.Current).Queue), s.asOrdered(it))
+		s.enqueuing().lineUpAgain(it)
 	}
 }
 

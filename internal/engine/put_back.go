@@ -146,14 +146,17 @@ func (s reprieving) seatUnit(o *outUnit, where seating) (back bool, err error) {
 	if _, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
 		return false, nil
 	}
-	seats := slices.Clone(o.seats)
-	switch {
-	case where&oldPlace != 0 && !s.strays(o) && s.takeOld(o):
-	case where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where&placedAnew != 0):
-		return false, nil
-	default:
-		w.booking().elsewhere(i, o.seats, seats, where&stillBegun != 0)
+	if where&oldPlace != 0 && !s.strays(o) && s.takeOld(o) {
+		return true, s.seatAgain(o, slices.Clone(o.seats))
 	}
+	if where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) {
+		return false, nil
+	}
+	seats := slices.Clone(o.seats)
+	if !s.takeNew(o, seats, where&placedAnew != 0) {
+		return false, nil
+	}
+	w.booking().elsewhere(i, o.seats, seats, where&stillBegun != 0)
 	return true, s.seatAgain(o, seats)
 }
 
