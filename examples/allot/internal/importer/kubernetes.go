@@ -91,6 +91,8 @@ type podObject struct {
 
 		Resources podAmounts                 `json:"resources"`
 		Overhead  map[string]json.RawMessage `json:"overhead"`
+		Claims    []any                      `json:"resourceClaims"`
+		Spread    []any                      `json:"topologySpreadConstraints"`
 
 		PriorityClassName string `json:"priorityClassName"`
 		SchedulerName     string `json:"schedulerName"`

@@ -136,8 +136,13 @@ func (m *importing) slurmJob(id string, r map[string]string, places map[string]*
 		w.Submitted = t
 		m.note("", "times of Slurm have no zone and are taken as UTC")
 	}
-	if r["Dependency"] != "" && r["Dependency"] != "(null)" {
-		m.note(w.ID, "dependencies between jobs are left out")
+	for _, left := range []struct{ field, what string }{
+		{"Dependency", "dependencies between jobs are left out"}, {"Features", "features that jobs ask of nodes are left out"},
+		{"ReqNodeList", "nodes that jobs ask for or exclude are left out"}, {"ExcNodeList", "nodes that jobs ask for or exclude are left out"},
+	} {
+		if value := r[left.field]; value != "" && value != "(null)" {
+			m.note(w.ID, "%s", left.what)
+		}
 	}
 	if running {
 		m.slurmPlaces(&w, r["NodeList"], phase, places)
