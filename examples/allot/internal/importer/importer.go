@@ -5,7 +5,7 @@
 //
 // A format is recognised by what stands in a file. Amounts are exact or a note; names
 // that would clash are made different and noted. Whatever the input, importing takes
-// memory in proportion to it and no more than [input.MaxFile], mostThings and mostMade allow: of
+// memory in proportion to it and no more than [input.MaxFile] and the limits below allow: of
 // 16 MiB less than 2 GiB.
 package importer
 
@@ -24,8 +24,11 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/input"
 )
 
-// mostThings bounds nodes, queues, jobs and tasks, each.
+// mostThings bounds lines, names in lists, and what is like them.
 const mostThings = 1 << 20
+
+// mostQueues bounds queues.
+const mostQueues = 50_000
 
 // What a few bytes multiply is bounded more narrowly: lists of nodes and arrays of jobs make at
 // most mostMade of them, and all nodes have at most mostDevices GPUs.
@@ -103,6 +106,9 @@ func Import(files []input.File, now time.Time) (*Result, error) {
 		return nil, err
 	}
 	m.slurmEnd()
+	if len(m.state.Queues) > mostQueues {
+		return nil, fmt.Errorf("has more than %d queues", mostQueues)
+	}
 	m.finish()
 	if err := allot.Check(&m.state); err != nil {
 		return nil, fmt.Errorf("what was imported is no sound state: %w", err)

@@ -119,6 +119,16 @@ func TestHostile(t *testing.T) {
 	if _, err := in(`{"kind":"Node","metadata":{"name":"` + strings.Repeat("x", mostObject) + `"}}`); err == nil || !strings.Contains(err.Error(), "object of 4 MiB") {
 		t.Errorf("%.100v", err)
 	}
+	if _, err := in(`{"projects": [` + strings.Repeat(`{"name": "x"},`, mostQueues) + `{"name": "y"}]}`); err == nil || !strings.Contains(err.Error(), "more than 50000 departments") {
+		t.Errorf("%.100v", err)
+	}
+	if _, err := in(`{"kind": "List", "items": [` + strings.Repeat(`{"kind": "Node"},`, mostObjects+1) + `{"kind": "Node"}]}`); err == nil || !strings.Contains(err.Error(), "more than 150000 nodes and pods") {
+		t.Errorf("%.100v", err)
+	}
+	if r, err := in(strings.Repeat("JobId=1 JobState=COMPLETED
+", 300_000)); err != nil || len(r.State.Workloads) > 0 {
+		t.Errorf("%.100v", err)
+	}
 	r, err := in("NODELIST CPUS MEMORY GRES STATE PARTITION\n" + strings.Repeat("n[1-60000] 64 5000 gpu:a100:4 idle p\n", 2000))
 	if err != nil || len(r.State.Nodes) != 60000 {
 		t.Errorf("%v", err)

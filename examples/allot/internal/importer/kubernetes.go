@@ -117,6 +117,9 @@ type groupObject struct {
 	} `json:"spec"`
 }
 
+// mostObjects is how many nodes and pods there may be: about what Kubernetes is made for.
+const mostObjects = 150_000
+
 // mostObject is how many bytes an object may have.
 const mostObject = 4 << 20
 
@@ -134,8 +137,8 @@ func (m *importing) object(text []byte) error {
 		return err
 	}
 	k := &m.kube
-	if len(k.nodes)+len(k.pods) > mostThings {
-		return fmt.Errorf("has more than %d objects", mostThings)
+	if len(k.nodes)+len(k.pods) > mostObjects {
+		return fmt.Errorf("has more than %d nodes and pods", mostObjects)
 	}
 	switch {
 	case head.Kind == "Node":

@@ -75,11 +75,11 @@ func (m *importing) slurmRecords(lines []string) {
 		switch {
 		case record == nil:
 		case record["JobId"] != "":
-			m.slurm.jobs = append(m.slurm.jobs, record)
+			m.addJob(record)
 		case record["NodeName"] != "":
-			m.slurm.nodes = append(m.slurm.nodes, record)
+			m.addRecord(&m.slurm.nodes, record)
 		case record["PartitionName"] != "":
-			m.slurm.partitions = append(m.slurm.partitions, record)
+			m.addRecord(&m.slurm.partitions, record)
 		}
 		record = nil
 	}
@@ -154,12 +154,21 @@ func (m *importing) slurmTable(lines []string, split func(string) []string) {
 			continue
 		}
 		for _, name := range m.hosts(record["NODELIST"]) {
-			m.slurm.nodes = append(m.slurm.nodes, map[string]string{
+			m.addRecord(&m.slurm.nodes, map[string]string{
 				"NodeName": name, "CPUTot": strings.TrimRight(record["CPUS"], "+"), "RealMemory": strings.TrimRight(record["MEMORY"], "+"),
 				"Gres": record["GRES"], "State": sinfoState(record["STATE"]), "Partitions": strings.TrimRight(record["PARTITION"], "*"),
 			})
 		}
 	}
+}
+
+// addRecord keeps a record, as far as there may be so many: a node has one for each partition.
+func (m *importing) addRecord(to *[]map[string]string, record map[string]string) {
+	if len(*to) >= 4*mostMade {
+		m.note("", "more than %d lines about nodes or partitions are left out", 4*mostMade)
+		return
+	}
+	*to = append(*to, record)
 }
 
 func clip(text string) string {
