@@ -125,8 +125,7 @@ func TestHostile(t *testing.T) {
 	if _, err := in(`{"kind": "List", "items": [` + strings.Repeat(`{"kind": "Node"},`, mostObjects+1) + `{"kind": "Node"}]}`); err == nil || !strings.Contains(err.Error(), "more than 150000 nodes and pods") {
 		t.Errorf("%.100v", err)
 	}
-	if r, err := in(strings.Repeat("JobId=1 JobState=COMPLETED
-", 300_000)); err != nil || len(r.State.Workloads) > 0 {
+	if r, err := in(strings.Repeat("JobId=1 JobState=COMPLETED\n", 300_000)); err != nil || len(r.State.Workloads) > 0 {
 		t.Errorf("%.100v", err)
 	}
 	r, err := in("NODELIST CPUS MEMORY GRES STATE PARTITION\n" + strings.Repeat("n[1-60000] 64 5000 gpu:a100:4 idle p\n", 2000))
