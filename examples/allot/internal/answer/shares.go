@@ -10,6 +10,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/chart"
 	"github.com/allotsched/allot/examples/allot/internal/output"
 	"github.com/allotsched/allot/examples/allot/internal/words"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // Shares answers who is guaranteed what, who uses what, and who borrows. GPUs are told
@@ -41,7 +42,7 @@ func (a *sharesAnswer) Write(p *output.Page) {
 	p.Line(output.Plain, "")
 	p.Prose("", "", output.Faint, "The bar is the use: # within quota, + borrowed, . wanted beside it; | is the quota, f the fair share.")
 	if hidden > 0 {
-		p.Line(output.Faint, strconv.Itoa(hidden)+" more resources are under no quota; "+p.NotAll())
+		p.Line(output.Faint, "and "+prose.Count(hidden, "more resource")+"; "+p.NotAll())
 	}
 }
 

@@ -244,14 +244,25 @@ func (a *whatIfAnswer) table(p *output.Page) {
 		plans = append(plans, a.variants[i].Plan)
 		heads = append(heads, output.Number("variant "+strconv.Itoa(i+1)))
 	}
-	best, most := 0, int64(-1)
+	today := usedGPUs(a.state, a.today)
+	best, most, least := 0, int64(-1), today
 	for i, plan := range plans[1:] {
-		if n := usedGPUs(a.state, plan); n > most {
+		n := usedGPUs(a.state, plan)
+		if n > most {
 			best, most = i+1, n
 		}
+		least = min(least, n)
 	}
-	p.Line(output.Bold, prose.Count(len(a.variants), "variant")+"; variant "+strconv.Itoa(best)+" uses most: "+words.Amount(allot.GPU, most)+
-		", where today "+words.Figure(allot.GPU, usedGPUs(a.state, a.today))+" are in use")
+	first := prose.Count(len(a.variants), "variant")
+	switch {
+	case most == today && least == today:
+		first += "; as many GPUs are in use with each as today: " + words.Figure(allot.GPU, today)
+	case most <= today:
+		first += "; with none are more GPUs in use than today: " + words.Figure(allot.GPU, today)
+	default:
+		first += "; variant " + strconv.Itoa(best) + " uses most: " + words.Amount(allot.GPU, most) + ", where today " + words.Figure(allot.GPU, today) + " are in use"
+	}
+	p.Line(output.Bold, first)
 	for i := range a.variants {
 		p.Prose("  variant "+strconv.Itoa(i+1)+": ", "      ", output.Plain, a.variants[i].Title)
 		writeDropped(p, a.variants[i].Consequences.Changes)

@@ -130,6 +130,20 @@ func TestFaultsAsData(t *testing.T) {
 	}
 }
 
+// Variants that make nothing better are said to be so.
+func TestVariants(t *testing.T) {
+	for _, c := range []struct{ edits, want string }{
+		{"-quota product=33 -or -quota product=34", "2 variants; as many GPUs are in use with each as today: 109\n"},
+		{"-lose h1,h2,h3,h4,h5,h6,h7 -or -end pretrain", "2 variants; with none are more GPUs in use than today: 109\n"},
+		{"-end asr -or -add 1xh1", "2 variants; variant 2 uses most: 125 GPUs, where today 109 are in use\n"},
+	} {
+		args := append([]string{"whatif", "-f", lab}, strings.Fields(c.edits)...)
+		if got := ask(t, "", args...); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %.100q, want %q", c.edits, got, c.want)
+		}
+	}
+}
+
 func TestGolden(t *testing.T) {
 	golden.Run(t, plainly, []golden.Case{
 		{File: "help.txt", Args: []string{"-h"}},

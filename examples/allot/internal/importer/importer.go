@@ -5,7 +5,7 @@
 //
 // A format is recognised by what stands in a file. Amounts are exact or a note; names
 // that would clash are made different and noted. Whatever the input, importing takes
-// memory in proportion to it and no more than [input.MaxFile] and mostThings allow: of
+// memory in proportion to it and no more than [input.MaxFile] and the limits below allow: of
 // 16 MiB less than 2 GiB.
 package importer
 
@@ -24,8 +24,30 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/input"
 )
 
-// mostThings bounds nodes, queues, jobs and tasks, each.
+// mostThings bounds lines, names in lists, and what is like them.
 const mostThings = 1 << 20
+
+// mostQueues bounds queues.
+const mostQueues = 50_000
+
+// What a few bytes multiply is bounded more narrowly: lists of nodes and arrays of jobs make at
+// most mostMade of them, and all nodes have at most mostDevices GPUs.
+const (
+	mostMade    = 1 << 16
+	mostDevices = 1 << 20
+)
+
+// addDevices gives a node GPUs, as far as there may be so many.
+func (m *importing) addDevices(n *allot.Node, count int, device allot.Device) {
+	if m.devices+count > mostDevices {
+		m.note(n.ID, "more than %d GPUs are left out", mostDevices)
+		return
+	}
+	m.devices += count
+	for range count {
+		n.Devices = append(n.Devices, device)
+	}
+}
 
 // A Note is something that was not taken over, or was taken over otherwise.
 type Note struct {
@@ -51,8 +73,10 @@ type importing struct {
 	formats map[string]bool
 	// preset is the policy that the source is under; "" is none.
 	preset func() allot.Policy
-	kube   kube
-	slurm  slurm
+	// devices is how many GPUs there are.
+	devices int
+	kube    kube
+	slurm   slurm
 }
 
 // note says that something was not taken over.
@@ -82,6 +106,9 @@ func Import(files []input.File, now time.Time) (*Result, error) {
 		return nil, err
 	}
 	m.slurmEnd()
+	if len(m.state.Queues) > mostQueues {
+		return nil, fmt.Errorf("has more than %d queues", mostQueues)
+	}
 	m.finish()
 	if err := allot.Check(&m.state); err != nil {
 		return nil, fmt.Errorf("what was imported is no sound state: %w", err)

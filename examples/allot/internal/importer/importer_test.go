@@ -119,6 +119,15 @@ func TestHostile(t *testing.T) {
 	if _, err := in(`{"kind":"Node","metadata":{"name":"` + strings.Repeat("x", mostObject) + `"}}`); err == nil || !strings.Contains(err.Error(), "object of 4 MiB") {
 		t.Errorf("%.100v", err)
 	}
+	if _, err := in(`{"projects": [` + strings.Repeat(`{"name": "x"},`, mostQueues) + `{"name": "y"}]}`); err == nil || !strings.Contains(err.Error(), "more than 50000 departments") {
+		t.Errorf("%.100v", err)
+	}
+	if _, err := in(`{"kind": "List", "items": [` + strings.Repeat(`{"kind": "Node"},`, mostObjects+1) + `{"kind": "Node"}]}`); err == nil || !strings.Contains(err.Error(), "more than 150000 nodes and pods") {
+		t.Errorf("%.100v", err)
+	}
+	if r, err := in(strings.Repeat("JobId=1 JobState=COMPLETED\n", 300_000)); err != nil || len(r.State.Workloads) > 0 {
+		t.Errorf("%.100v", err)
+	}
 	r, err := in("NODELIST CPUS MEMORY GRES STATE PARTITION\n" + strings.Repeat("n[1-60000] 64 5000 gpu:a100:4 idle p\n", 2000))
 	if err != nil || len(r.State.Nodes) != 60000 {
 		t.Errorf("%v", err)
@@ -126,6 +135,25 @@ func TestHostile(t *testing.T) {
 	r, err = in("JobID|State|NodeList|NNodes\n" + strings.Repeat("1|RUNNING|n[1-99999999]|99999999\n", 5000))
 	if err != nil && !strings.Contains(err.Error(), "workloads") || r != nil && len(r.Notes) == 0 {
 		t.Errorf("%.200v", err)
+	}
+}
+
+// TestMultiplied: what a few bytes of arrays and of lists of nodes multiply is cut, and noted.
+func TestMultiplied(t *testing.T) {
+	m := &importing{notes: make(map[string]*Note)}
+	jobs := 0
+	for i := range 1000 {
+		jobs += len(m.arrayIDs(map[string]string{"JobId": fmt.Sprintf("%d_[0-99999999]", i)}))
+	}
+	if jobs > mostMade || len(m.notes) == 0 {
+		t.Errorf("%d jobs", jobs)
+	}
+	n := &allot.Node{ID: "n"}
+	for range mostDevices {
+		m.addDevices(n, 4, allot.Device{})
+	}
+	if len(n.Devices) > mostDevices {
+		t.Errorf("%d GPUs", len(n.Devices))
 	}
 }
 

@@ -91,6 +91,8 @@ type podObject struct {
 
 		Resources podAmounts                 `json:"resources"`
 		Overhead  map[string]json.RawMessage `json:"overhead"`
+		Claims    []any                      `json:"resourceClaims"`
+		Spread    []any                      `json:"topologySpreadConstraints"`
 
 		PriorityClassName string `json:"priorityClassName"`
 		SchedulerName     string `json:"schedulerName"`
@@ -115,6 +117,9 @@ type groupObject struct {
 	} `json:"spec"`
 }
 
+// mostObjects is how many nodes and pods there may be: about what Kubernetes is made for.
+const mostObjects = 150_000
+
 // mostObject is how many bytes an object may have.
 const mostObject = 4 << 20
 
@@ -132,8 +137,8 @@ func (m *importing) object(text []byte) error {
 		return err
 	}
 	k := &m.kube
-	if len(k.nodes)+len(k.pods) > mostThings {
-		return fmt.Errorf("has more than %d objects", mostThings)
+	if len(k.nodes)+len(k.pods) > mostObjects {
+		return fmt.Errorf("has more than %d nodes and pods", mostObjects)
 	}
 	switch {
 	case head.Kind == "Node":
@@ -262,9 +267,7 @@ func (m *importing) node(o *nodeObject) allot.Node {
 	if mib, err := strconv.ParseInt(o.Metadata.Labels["nvidia.com/gpu.memory"], 10, 32); err == nil && mib > 0 {
 		device.Memory = mib << 20
 	}
-	for range gpus {
-		n.Devices = append(n.Devices, device)
-	}
+	m.addDevices(&n, gpus, device)
 	if raw, ok := list["pods"]; ok {
 		if most, err := quantity("pods", raw); err == nil && most < 1<<20 {
 			n.MaxTasks = int(most)

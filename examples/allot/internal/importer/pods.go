@@ -248,6 +248,12 @@ func (m *importing) podRequest(p *podObject) allot.Request {
 		r.Selector.Labels = p.Spec.NodeSelector
 	}
 	m.affinity(p, &r)
+	if len(p.Spec.Claims) > 0 {
+		m.note(id, "devices that pods claim (resourceClaims) are left out: they ask for less here")
+	}
+	if len(p.Spec.Spread) > 0 {
+		m.note(id, "how pods want to be spread is left out")
+	}
 	for _, t := range p.Spec.Tolerations {
 		out := placement.Toleration{Key: t.Key, Value: t.Value}
 		if t.Operator == "Exists" {
@@ -346,7 +352,7 @@ func (m *importing) share(p *podObject, r *allot.Request) {
 			m.note(id, "a gpu-fraction that cannot be is left out")
 			return
 		}
-		r.GPU = allot.GPURequest{Count: 1, Milli: milli}
+		r.GPU = allot.GPURequest{Count: m.devicesOf(p), Milli: milli}
 	}
 	if text := p.Metadata.Annotations["gpu-memory"]; text != "" {
 		mib, err := strconv.ParseInt(text, 10, 32)
@@ -354,6 +360,20 @@ func (m *importing) share(p *podObject, r *allot.Request) {
 			m.note(id, "a gpu-memory that cannot be is left out")
 			return
 		}
-		r.GPU = allot.GPURequest{Count: 1, Memory: mib << 20}
+		r.GPU = allot.GPURequest{Count: m.devicesOf(p), Memory: mib << 20}
 	}
+}
+
+// devicesOf is of how many GPUs a pod asks a part of each.
+func (m *importing) devicesOf(p *podObject) int {
+	text := p.Metadata.Annotations["gpu-fraction-num-devices"]
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > placement.MaxDevices {
+		m.note(p.Metadata.id(), "a gpu-fraction-num-devices that cannot be is 1")
+		return 1
+	}
+	return n
 }

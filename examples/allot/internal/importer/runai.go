@@ -53,8 +53,8 @@ func (m *importing) runaiFile(departments, projects []json.RawMessage) error {
 }
 
 func (m *importing) runaiUnit(u *runaiUnit, department bool) error {
-	if len(m.state.Queues) >= mostThings {
-		return fmt.Errorf("has more than %d projects", mostThings)
+	if len(m.state.Queues) >= mostQueues {
+		return fmt.Errorf("has more than %d departments and projects", mostQueues)
 	}
 	q := allot.Queue{ID: u.Name, Parent: u.Parent.Name + u.DepartmentName}
 	if u.Parent.Name != "" && u.DepartmentName != "" {

@@ -18,6 +18,8 @@ type slurm struct {
 	nodes, jobs, partitions []map[string]string
 	// named is how many names lists of nodes have come to.
 	named int
+	// arrayed is how many jobs arrays have come to.
+	arrayed int
 }
 
 // isSlurm recognises the output of scontrol show, sacct -P and sinfo.
@@ -73,11 +75,11 @@ func (m *importing) slurmRecords(lines []string) {
 		switch {
 		case record == nil:
 		case record["JobId"] != "":
-			m.slurm.jobs = append(m.slurm.jobs, record)
+			m.addJob(record)
 		case record["NodeName"] != "":
-			m.slurm.nodes = append(m.slurm.nodes, record)
+			m.addRecord(&m.slurm.nodes, record)
 		case record["PartitionName"] != "":
-			m.slurm.partitions = append(m.slurm.partitions, record)
+			m.addRecord(&m.slurm.partitions, record)
 		}
 		record = nil
 	}
@@ -152,12 +154,21 @@ func (m *importing) slurmTable(lines []string, split func(string) []string) {
 			continue
 		}
 		for _, name := range m.hosts(record["NODELIST"]) {
-			m.slurm.nodes = append(m.slurm.nodes, map[string]string{
+			m.addRecord(&m.slurm.nodes, map[string]string{
 				"NodeName": name, "CPUTot": strings.TrimRight(record["CPUS"], "+"), "RealMemory": strings.TrimRight(record["MEMORY"], "+"),
 				"Gres": record["GRES"], "State": sinfoState(record["STATE"]), "Partitions": strings.TrimRight(record["PARTITION"], "*"),
 			})
 		}
 	}
+}
+
+// addRecord keeps a record, as far as there may be so many: a node has one for each partition.
+func (m *importing) addRecord(to *[]map[string]string, record map[string]string) {
+	if len(*to) >= 4*mostMade {
+		m.note("", "more than %d lines about nodes or partitions are left out", 4*mostMade)
+		return
+	}
+	*to = append(*to, record)
 }
 
 func clip(text string) string {
@@ -241,7 +252,11 @@ func (m *importing) slurmEnd() {
 				partitions[p] = append(partitions[p], n.ID)
 			}
 		}
-		if places[n.ID] != nil || n.ID == "" || len(m.state.Nodes) >= mostThings {
+		if len(m.state.Nodes) >= mostMade && places[n.ID] == nil {
+			m.note(n.ID, "more than %d nodes are left out", mostMade)
+			continue
+		}
+		if places[n.ID] != nil || n.ID == "" {
 			continue // sinfo has a line for each partition of a node
 		}
 		places[n.ID] = &nodePlaces{free: make([]int64, len(n.Devices))}
@@ -390,7 +405,5 @@ func (m *importing) gres(n *allot.Node, text string) {
 		m.note(n.ID, "a number of GPUs that cannot be is none: %.20s", text)
 		return
 	}
-	for range count {
-		n.Devices = append(n.Devices, allot.Device{Model: model})
-	}
+	m.addDevices(n, count, allot.Device{Model: model})
 }

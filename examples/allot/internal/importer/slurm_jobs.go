@@ -14,13 +14,37 @@ import (
 // sacctJob makes of a line of sacct what scontrol would say of the job. Steps, which have
 // a point in their ID, are part of their job.
 func (m *importing) sacctJob(id string, r map[string]string) {
-	if strings.Contains(id, ".") {
+	if strings.Contains(id, ".") || !goesOn(r["STATE"]) {
 		return
 	}
-	m.slurm.jobs = append(m.slurm.jobs, map[string]string{
+	m.addJob(map[string]string{
 		"JobId": id, "JobName": r["JOBNAME"], "Partition": r["PARTITION"], "JobState": r["STATE"], "SubmitTime": r["SUBMIT"],
 		"NodeList": r["NODELIST"], "NumNodes": r["NNODES"], "ReqTRES": r["REQTRES"], "AllocTRES": r["ALLOCTRES"], "Reason": r["REASON"], "Priority": r["PRIORITY"], "Account": r["ACCOUNT"], "QOS": r["QOS"],
 	})
+}
+
+// mostJobs is how many jobs that go on there may be.
+const mostJobs = 100_000
+
+// addJob keeps the record of a job that is not over.
+func (m *importing) addJob(record map[string]string) {
+	switch {
+	case !goesOn(record["JobState"]):
+	case len(m.slurm.jobs) >= mostJobs:
+		m.note(record["JobId"], "more than %d jobs are left out", mostJobs)
+	default:
+		m.slurm.jobs = append(m.slurm.jobs, record)
+	}
+}
+
+// goesOn says whether a job of a state waits or runs.
+func goesOn(state string) bool {
+	state, _, _ = strings.Cut(state, " ")
+	switch state {
+	case "RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING", "SIGNALING", "STOPPED", "STAGE_OUT", "COMPLETING", "PENDING", "REQUEUED":
+		return true
+	}
+	return false
 }
 
 // arrayIDs are the IDs of the jobs that a record is of: of an array as many as it has left.
@@ -56,10 +80,14 @@ func (m *importing) arrayIDs(r map[string]string) []string {
 		if err != nil || err1 != nil || err2 != nil || by < 1 || from < 0 {
 			continue
 		}
-		for n := from; n <= to && len(ids) < mostHosts && m.slurm.named < mostThings; n += by {
+		for n := from; n <= to && m.slurm.arrayed < mostMade; n += by {
 			ids = append(ids, id+"_"+strconv.Itoa(n))
-			m.slurm.named++
+			m.slurm.arrayed++
 		}
+	}
+	if m.slurm.arrayed >= mostMade {
+		m.note(id, "of arrays more than %d jobs are left out", mostMade)
+		return ids
 	}
 	if len(ids) == 0 {
 		m.note(id, "an array that cannot be read is one job")
@@ -71,22 +99,16 @@ func (m *importing) arrayIDs(r map[string]string) []string {
 // slurmJob is a job that waits or runs: a task on each of its nodes.
 func (m *importing) slurmJob(id string, r map[string]string, places map[string]*nodePlaces) {
 	state, _, _ := strings.Cut(r["JobState"], " ")
-	running, phase := true, allot.Running
-	switch state {
-	case "RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING", "SIGNALING", "STOPPED", "STAGE_OUT":
-	case "COMPLETING":
+	running, phase := state != "PENDING" && state != "REQUEUED", allot.Running
+	if state == "COMPLETING" {
 		phase = allot.Terminating
-	case "PENDING", "REQUEUED":
-		running = false
-	default:
-		return
 	}
 	if strings.HasPrefix(r["Reason"], "JobHeld") || state == "PENDING" && r["Priority"] == "0" {
 		m.note(id, "jobs that are held are left out")
 		return
 	}
-	if len(m.state.Workloads) >= mostThings {
-		m.note(id, "more than %d jobs are left out", mostThings)
+	if len(m.state.Workloads) >= mostJobs {
+		m.note(id, "more than %d jobs are left out", mostJobs)
 		return
 	}
 	tres := cmp.Or(r["TRES"], r["ReqTRES"])
@@ -132,8 +154,13 @@ func (m *importing) slurmJob(id string, r map[string]string, places map[string]*
 		w.Submitted = t
 		m.note("", "times of Slurm have no zone and are taken as UTC")
 	}
-	if r["Dependency"] != "" && r["Dependency"] != "(null)" {
-		m.note(w.ID, "dependencies between jobs are left out")
+	for _, left := range []struct{ field, what string }{
+		{"Dependency", "dependencies between jobs are left out"}, {"Features", "features that jobs ask of nodes are left out"},
+		{"ReqNodeList", "nodes that jobs ask for or exclude are left out"}, {"ExcNodeList", "nodes that jobs ask for or exclude are left out"},
+	} {
+		if value := r[left.field]; value != "" && value != "(null)" {
+			m.note(w.ID, "%s", left.what)
+		}
 	}
 	if running {
 		m.slurmPlaces(&w, r["NodeList"], phase, places)

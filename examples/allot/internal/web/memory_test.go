@@ -110,7 +110,7 @@ func TestMemory(t *testing.T) {
 	}
 	peak := kill()
 	t.Logf("at most %d MiB", peak>>20)
-	if peak > Memory {
+	if int64(peak) > Memory {
 		t.Errorf("takes %d MiB", peak>>20)
 	}
 }
