@@ -288,7 +288,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
-		if at := slices.Index(r.byNode[node], id); at >= 0 {
+		if at := r.indexOn(node, id); at >= 0 {
 			r.byNode[node] = slices.Delete(r.byNode[node], at, at+1)
 			r.touch(node, left)
 		}
