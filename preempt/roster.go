@@ -26,6 +26,8 @@ type roster struct {
 	numbers    []uint64
 	here       []UnitID // memory for lists of byNode
 	charges    map[sharedCharge]int32
+	lastCharge sharedCharge // and lastNumber are those that were asked for last
+	lastNumber int32
 }
 
 // A sharedCharge is a list of amounts that is told by where it lies.
@@ -37,6 +39,9 @@ type sharedCharge struct {
 // chargeOf numbers lists of amounts, from 1 on.
 func (r *roster) chargeOf(list quota.Amounts) int32 {
 	key := sharedCharge{&list[0], len(list)}
+	if key == r.lastCharge { // as of most
+		return r.lastNumber
+	}
 	known := r.charges[key]
 	if known == 0 {
 		if r.charges == nil {
@@ -45,6 +50,7 @@ func (r *roster) chargeOf(list quota.Amounts) int32 {
 		known = int32(len(r.charges) + 1)
 		r.charges[key] = known
 	}
+	r.lastCharge, r.lastNumber = key, known
 	return known
 }
 

@@ -213,7 +213,9 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	r.state[id].next = r.byWork[u.Work]
 	r.byWork[u.Work] = id
 	r.walked[u.Leaf] = false
-	r.loosened(u.Leaf)
+	if len(r.caches) > 0 {
+		r.loosened(u.Leaf)
+	}
 	budget(r, u, 1)
 	if u.Owner >= 0 && u.Starting > 0 { // it licenses what was bound
 		r.law++
