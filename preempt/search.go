@@ -211,7 +211,7 @@ func tryEach(s *search, nodes []int32, candidates []UnitID) {
 		}
 		tried = append(tried, slices.Clone(here))
 		known := len(s.weighed)
-		if s.try(one, here); len(s.weighed) > known && s.firstIsEnough(here) {
+		if s.try(one, here); len(s.weighed) > known && firstIsEnough(s, here) {
 			enough = append(enough, s.weighed[known].list.ids[0])
 		}
 	}
@@ -219,7 +219,7 @@ func tryEach(s *search, nodes []int32, candidates []UnitID) {
 
 // firstIsEnough says whether of those on the node that was weighed last nobody but the first to
 // go had to, whoever else stands there.
-func (s *search) firstIsEnough(here []UnitID) bool {
+func firstIsEnough(s *search, here []UnitID) bool {
 	l := &s.weighed[len(s.weighed)-1].list
 	return len(l.ids) == 1 && l.kind == inOrder && s.ask.Cap == nil && !s.ask.relocates() && len(s.room.budgets) == 0 &&
 		l.ids[0] == slices.MaxFunc(here, s.room.better)
