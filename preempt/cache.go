@@ -165,7 +165,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 	if !r.Index.Admissible(s.fit.shape(), n) {
 		return list{}, false
 	}
-	if found, ok := s.weighNext(&c.onNode[n], n); ok {
+	if found, ok := weighNext(s, &c.onNode[n], n); ok {
 		return found, true
 	}
 	c.onNode[n].some = 0
@@ -194,7 +194,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 		if ok {
 			s.refusal.Steps++
 			found.nodes, found.plain, found.shared = a.place, s.plain(&found), r.shared
-			if !a.beyond && s.judgedAlike(&found) {
+			if !a.beyond && judgedAlike(s, &found) {
 				c.onNode[n] = inLine{append(c.onNode[n].ids[:0], s.here...), len(found.ids), r.shared}
 			}
 			return found, true
@@ -211,7 +211,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 
 // weighNext is weigh of a node of which it is listed who may go: as many as it cost before
 // are tried, which come to what all of them would, unless they are not enough.
-func (s *search) weighNext(l *inLine, n int32) (list, bool) {
+func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	r, a := s.room, s.ask
 	if l.some == 0 || l.shared != r.shared || r.someTaken() {
 		return list{}, false
@@ -244,7 +244,7 @@ func (s *search) weighNext(l *inLine, n int32) (list, bool) {
 // judgedAlike says whether those on the node that was weighed last go in the order in which
 // they stand, whoever of them has gone: each is all of its workload, and those that a reclaim
 // may take are of one leaf and hold the same.
-func (s *search) judgedAlike(l *list) bool {
+func judgedAlike(s *search, l *list) bool {
 	r := s.room
 	if l.kind != inOrder || len(l.ids) == 0 || len(r.budgets) > 0 || len(r.timed) > 0 || r.Straddle == Spare {
 		return false

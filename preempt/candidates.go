@@ -105,24 +105,24 @@ func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
 	free := a.nodes(r.Index).Free(a.Set)
 	most := make([]int64, r.width)
-	if a.mode != Consolidate {
-		s.addMost(most, candidates)
-	}
-	for _, need := range a.Need {
-		have := free.Milli
-		if need.Resource > 0 {
-			have = free.Amounts[need.Resource-1]
+	enough := func() bool {
+		for _, need := range a.Need {
+			have := free.Milli
+			if need.Resource > 0 {
+				have = free.Amounts[need.Resource-1]
+			}
+			if addUpTo(have, most[need.Resource]) < need.Value {
+				return false
+			}
 		}
-		if addUpTo(have, most[need.Resource]) < need.Value {
-			return false
-		}
+		return true
 	}
-	return true
+	return enough() || a.mode != Consolidate && s.addMost(most, candidates, enough)
 }
 
-// addMost bounds what may be taken of each resource: of a leaf, by R9, either its
-// excess or what is not protected.
-func (s *search) addMost(most []int64, candidates []UnitID) {
+// addMost bounds what may be taken of each resource, leaf by leaf until it is enough: of a leaf,
+// by R9, either its excess or what is not protected. It says whether it is enough in the end.
+func (s *search) addMost(most []int64, candidates []UnitID, enough func() bool) bool {
 	r, a := s.room, s.ask
 	either := int32(-1)
 	if a.reclaims() && len(a.short) == 1 {
@@ -147,7 +147,11 @@ func (s *search) addMost(most []int64, candidates []UnitID) {
 			all = min(all, max(loose, r.use(leaf, either)-r.lineOf(leaf, either, a.byShare())))
 			most[either] = addUpTo(most[either], all)
 		}
+		if enough() {
+			return true
+		}
 	}
+	return false
 }
 
 // fewNodes is up to how many nodes with candidates all sets of them are tried.

@@ -262,6 +262,10 @@ func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKi
 	}
 	all := slices.Clone(t.list.ids)
 	spared, ended := t.spare(before)
+	if !ended && len(spared) == len(all) && t.inOneGo() {
+		defer t.end()
+		return t.judged()
+	}
 	t.end()
 	if ended {
 		return list{}, false
@@ -457,14 +461,29 @@ func (r *Evaluator) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, 
 			break
 		}
 	}
-	if len(t.list.ids) != len(ids) || !t.enough(before) || !t.entitledFinally() || !t.ranked() {
+	if len(t.list.ids) != len(ids) || !t.enough(before) {
 		return list{}, false
 	}
-	if a.relocates() {
+	return t.judged()
+}
+
+// inOneGo says whether those that were taken would be taken in the same order once more: none
+// was for the bounds of queues after the others, or with what it is a part of.
+func (t *taking) inOneGo() bool {
+	return !t.ask.relocates() && !t.ask.beyond && !slices.ContainsFunc(t.list.ids, func(id UnitID) bool { return !t.room.single(id) })
+}
+
+// judged says whether what is lawful of the victims only once all have gone is, of such with
+// which the preemptor starts.
+func (t *taking) judged() (list, bool) {
+	if !t.entitledFinally() || !t.ranked() {
+		return list{}, false
+	}
+	if t.ask.relocates() {
 		return t.withMovers()
 	}
 	for _, id := range t.list.ids {
-		t.list.moved = addUpTo(t.list.moved, r.units[id].GPUs)
+		t.list.moved = addUpTo(t.list.moved, t.room.units[id].GPUs)
 	}
 	return t.kept(), true
 }

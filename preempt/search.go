@@ -191,10 +191,12 @@ func tryAnywhere(s *search, candidates []UnitID) {
 }
 
 // tryEach tries the nodes one by one. Whom a preemption takes does not depend on the node
-// but only on who stands there: where that are the same gangs as on an earlier node it comes
-// to the same victims, and of equal lists that of the first node is the better (M3).
+// but only on who stands there: where that are the same gangs as on an earlier node, or where
+// who goes first was enough on one, it comes to the same victims, and of equal lists that of
+// the first node is the better (M3).
 func tryEach(s *search, nodes []int32, candidates []UnitID) {
 	var tried [][]UnitID
+	var enough []UnitID // each by itself, as the first to go
 	for _, n := range nodes {
 		one := []int32{n}
 		if s.ask.mode != Preempt {
@@ -202,13 +204,25 @@ func tryEach(s *search, nodes []int32, candidates []UnitID) {
 			continue
 		}
 		here := s.on(one, candidates)
-		if slices.ContainsFunc(tried, func(before []UnitID) bool { return slices.Equal(before, here) }) {
+		if len(enough) > 0 && len(here) > 0 && !ended(s) && slices.Contains(enough, slices.MaxFunc(here, s.room.better)) ||
+			slices.ContainsFunc(tried, func(before []UnitID) bool { return slices.Equal(before, here) }) {
 			s.refusal.Steps++
 			continue
 		}
 		tried = append(tried, slices.Clone(here))
-		s.try(one, here)
+		known := len(s.weighed)
+		if s.try(one, here); len(s.weighed) > known && firstIsEnough(s, here) {
+			enough = append(enough, s.weighed[known].list.ids[0])
+		}
 	}
+}
+
+// firstIsEnough says whether of those on the node that was weighed last nobody but the first to
+// go had to, whoever else stands there.
+func firstIsEnough(s *search, here []UnitID) bool {
+	l := &s.weighed[len(s.weighed)-1].list
+	return len(l.ids) == 1 && l.kind == inOrder && s.ask.Cap == nil && !s.ask.relocates() && len(s.room.budgets) == 0 &&
+		l.ids[0] == slices.MaxFunc(here, s.room.better)
 }
 
 // eachSet calls f for every set of the nodes but the empty one.
@@ -240,29 +254,24 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 	// Moves make way for other moves, and what frees a limit may stand anywhere.
 	anywhere := s.ask.mode == Consolidate || !s.admitted()
 	seen := make([]bool, r.Nodes)
-	var out []int32
-	look := func(n int32) {
-		if seen[n] {
-			return
-		}
-		seen[n] = true
-		helps := func(sh placement.Shape) bool {
-			return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
-		}
-		if anywhere || slices.ContainsFunc(s.ask.Shapes, helps) {
-			out = append(out, n)
-		}
-	}
 	for _, id := range candidates {
 		if n := r.state[id].node; n >= 0 {
-			look(n)
+			seen[n] = true
 			continue
 		}
 		for i := range r.units[id].Tasks {
-			look(r.units[id].Tasks[i].Place.Node)
+			seen[r.units[id].Tasks[i].Place.Node] = true
 		}
 	}
-	slices.Sort(out)
+	var out []int32
+	for n := range int32(len(seen)) {
+		helps := func(sh placement.Shape) bool {
+			return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
+		}
+		if seen[n] && (anywhere || slices.ContainsFunc(s.ask.Shapes, helps)) {
+			out = append(out, n)
+		}
+	}
 	return out
 }
 

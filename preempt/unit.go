@@ -213,7 +213,9 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	r.state[id].next = r.byWork[u.Work]
 	r.byWork[u.Work] = id
 	r.walked[u.Leaf] = false
-	r.loosened(u.Leaf)
+	if len(r.caches) > 0 {
+		r.loosened(u.Leaf)
+	}
 	budget(r, u, 1)
 	if u.Owner >= 0 && u.Starting > 0 { // it licenses what was bound
 		r.law++
@@ -288,7 +290,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
-		if at := slices.Index(r.byNode[node], id); at >= 0 {
+		if at := r.indexOn(node, id); at >= 0 {
 			r.byNode[node] = slices.Delete(r.byNode[node], at, at+1)
 			r.touch(node, left)
 		}

@@ -184,6 +184,13 @@ func (w dividing) asksBecause(k *Work) bool {
 
 // eachLeafDemand calls add once for each leaf that has a form of the workload which asks.
 func (w dividing) eachLeafDemand(k *Work, add func(f *Form, most quota.Amounts, part int64)) {
+	if len(k.Others) == 0 { // as most
+		if w.asksIn(k, 0) {
+			d := w.Definition(k, 0)
+			add(&k.Form, d.Demand, d.Part)
+		}
+		return
+	}
 	for i := range int16(1 + len(k.Others)) {
 		f := w.FormOf(k, i)
 		if !w.asksIn(k, i) {
