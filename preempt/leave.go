@@ -74,19 +74,23 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 }
 
 // whoMakesRoom lists by node those who may move from it, of nodes that may come to take a
-// task more. hope is false where there are none, and no node takes one without moves.
-func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, hope bool) {
+// task more. hope is false where no node takes one without moves. w is
+// what the nodes would take with all candidates gone, where that bounds what moves, as then
+// they do not take the preemptor; else it is nil.
+func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, w *without, hope bool) {
 	var nodes []int32
 	for _, n := range standing(s.search, movable) {
 		if over(s.search, 0) {
-			return nil, true
+			return nil, nil, true
 		}
 		if s.mayCome(n) {
 			nodes = append(nodes, n)
 		}
 	}
-	w := withoutAll(s.search, candidates)
-	if w != nil && s.ask.mode != Preempt { // which may have more go than candidates
+	w = withoutAll(s.search, candidates)
+	if enough := w == nil || w.enough(); enough || s.ask.mode == Preempt { // which may have more go than candidates
+		w, hope = nil, enough
+	} else {
 		nodes = slices.DeleteFunc(nodes, func(n int32) bool {
 			return !s.mayTake(n, func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) })
 		})
@@ -94,7 +98,7 @@ func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID
 	for _, n := range nodes {
 		lists = append(lists, s.among(s.moves, []int32{n}))
 	}
-	return lists, len(lists) > 0 || w == nil || w.enough()
+	return lists, w, hope
 }
 
 // A without is what the nodes would take with all candidates gone.
@@ -159,6 +163,50 @@ func (w *without) takes(shape placement.Shape) bool {
 	}
 	w.known[shape] = takes
 	return takes
+}
+
+// noneLeaves is a sound bound (M8) for units that would move together where all candidates
+// gone are not enough: what no node takes, though they are gone, comes to stay on the nodes on
+// which the units stand, as nowhere else anything changes. So what is free there then and
+// what the other units hold must be enough for a task of the preemptor, which comes there.
+func (w *without) noneLeaves(ids []UnitID) bool {
+	r := w.room
+	nodes := w.standsOn[:0]
+	for _, id := range ids {
+		for i := range r.units[id].Tasks {
+			if n := r.units[id].Tasks[i].Place.Node; !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	w.standsOn = nodes
+	r.Effort.Spend(1 + len(nodes)/lookedAt)
+	for _, need := range w.ask.Need { // of all tasks together, which are alike
+		if w.mostLeft(ids, nodes, need.Resource) < need.Value/int64(w.fit.need) {
+			return true
+		}
+	}
+	return false
+}
+
+// mostLeft is what of a resource may be free at most on the nodes of units that move, with
+// all candidates gone and those of the units that some node takes.
+func (w *without) mostLeft(ids []UnitID, nodes []int32, res int32) (most int64) {
+	r := w.room
+	for _, n := range nodes {
+		most = addUpTo(most, r.Index.MostFree(n, res))
+		for _, id := range r.byNode[n] {
+			if w.goes[id] {
+				most = addUpTo(most, r.units[id].Charge.Of(res))
+			}
+		}
+	}
+	for _, id := range ids {
+		if slices.ContainsFunc(r.units[id].Tasks, func(t Task) bool { return w.takes(t.Shape) }) {
+			most = addUpTo(most, r.units[id].Charge.Of(res))
+		}
+	}
+	return most
 }
 
 // each goes the nodes on which candidates stand, and has those that matter looked at with
