@@ -108,6 +108,8 @@ type without struct {
 	nodes      []int32 // on which they stand
 	goes       unitSet
 	known      map[placement.Shape]bool
+	missing    int // see enough
+	counted    map[slotKey]int64
 	gone       []UnitID // scratch of each
 }
 
@@ -119,17 +121,20 @@ func withoutAll(s *search, candidates []UnitID) *without {
 		return nil
 	}
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
-	return &without{s, candidates, standing(s, candidates), unitSetOf(s.room, candidates), make(map[placement.Shape]bool), nil}
+	return &without{search: s, candidates: candidates, nodes: standing(s, candidates), goes: unitSetOf(s.room, candidates),
+		known: make(map[placement.Shape]bool), counted: make(map[slotKey]int64)}
 }
 
-// enough says whether they would take all tasks of the preemptor.
+// enough says whether they would take all tasks of the preemptor, and takes note of how many
+// are missing.
 func (w *without) enough() bool {
 	total := w.fit.total
 	w.each(w.mayGain, func(n int32) bool {
 		total += int(w.fit.roomOn(n) - w.fit.rooms[n])
 		return total < w.fit.need
 	})
-	return total >= w.fit.need
+	w.missing = w.fit.need - total
+	return w.missing <= 0
 }
 
 // mayGain says whether a node may take a task more than it does, by amounts.
@@ -165,11 +170,12 @@ func (w *without) takes(shape placement.Shape) bool {
 	return takes
 }
 
-// noneLeaves is a sound bound (M8) for units that would move together where all candidates
-// gone are not enough: what no node takes, though they are gone, comes to stay on the nodes on
-// which the units stand, as nowhere else anything changes. So what is free there then and
-// what the other units hold must be enough for a task of the preemptor, which comes there.
-func (w *without) noneLeaves(ids []UnitID) bool {
+// noneMove is a sound bound (M8) for units that would move together where all candidates
+// gone are not enough, for what is free at most then. What no node takes, though they are gone,
+// comes to stay on the nodes on which the units stand, as nowhere else anything changes: so
+// there is enough for the tasks of the preemptor that are missing, which come there. And the
+// nodes take all tasks, the preemptor's and those of the units, if each asked but the least.
+func (w *without) noneMove(ids []UnitID) bool {
 	r := w.room
 	nodes := w.standsOn[:0]
 	for _, id := range ids {
@@ -182,11 +188,75 @@ func (w *without) noneLeaves(ids []UnitID) bool {
 	w.standsOn = nodes
 	r.Effort.Spend(1 + len(nodes)/lookedAt)
 	for _, need := range w.ask.Need { // of all tasks together, which are alike
-		if w.mostLeft(ids, nodes, need.Resource) < need.Value/int64(w.fit.need) {
+		each := need.Value / int64(w.fit.need)
+		if w.mostLeft(ids, nodes, need.Resource)/int64(w.missing) < each || w.tooMany(ids, nodes, need.Resource, each) {
 			return true
 		}
 	}
 	return false
+}
+
+// tooMany says whether the nodes take less than the tasks of the preemptor and of units that
+// move, if each asked of a resource only what the least of them does.
+func (w *without) tooMany(ids []UnitID, nodes []int32, res int32, each int64) bool {
+	tasks := int64(w.fit.need)
+	for _, id := range ids {
+		u := w.room.units[id]
+		first := u.Tasks[0].Shape
+		if res == 0 && !w.room.Index.Whole(first) || slices.ContainsFunc(u.Tasks, func(t Task) bool { return t.Shape != first }) {
+			return false // what each of them takes of a node is not told
+		}
+		tasks += int64(len(u.Tasks))
+		each = min(each, u.Charge.Of(res)/int64(len(u.Tasks)))
+	}
+	if each <= 0 {
+		return false
+	}
+	slots := w.slots(res, each)
+	for _, n := range nodes {
+		free, more := w.mostFree(n, res), int64(0)
+		for _, id := range ids {
+			u := w.room.units[id]
+			for i := range u.Tasks {
+				if u.Tasks[i].Place.Node == n {
+					more = addUpTo(more, u.Charge.Of(res)/int64(len(u.Tasks)))
+				}
+			}
+		}
+		slots = addUpTo(slots, addUpTo(free, more)/each-free/each)
+	}
+	return slots < tasks
+}
+
+// A slotKey names tasks that ask so much of a resource.
+type slotKey struct {
+	res  int32
+	each int64
+}
+
+// slots is how many such tasks the nodes take at most with all candidates gone.
+func (w *without) slots(res int32, each int64) int64 {
+	key := slotKey{res, each}
+	slots, counted := w.counted[key]
+	if !counted {
+		w.room.Effort.Spend((w.room.Nodes + len(w.candidates)) / lookedAt)
+		for n := range w.room.Nodes {
+			slots = addUpTo(slots, w.mostFree(int32(n), res)/each)
+		}
+		w.counted[key] = slots
+	}
+	return slots
+}
+
+// mostFree is what of a resource may be free on a node at most with all candidates gone.
+func (w *without) mostFree(n, res int32) int64 {
+	most := w.room.Index.MostFree(n, res)
+	for _, id := range w.room.byNode[n] {
+		if w.goes[id] {
+			most = addUpTo(most, w.room.units[id].Charge.Of(res))
+		}
+	}
+	return most
 }
 
 // mostLeft is what of a resource may be free at most on the nodes of units that move, with
@@ -194,12 +264,7 @@ func (w *without) noneLeaves(ids []UnitID) bool {
 func (w *without) mostLeft(ids []UnitID, nodes []int32, res int32) (most int64) {
 	r := w.room
 	for _, n := range nodes {
-		most = addUpTo(most, r.Index.MostFree(n, res))
-		for _, id := range r.byNode[n] {
-			if w.goes[id] {
-				most = addUpTo(most, r.units[id].Charge.Of(res))
-			}
-		}
+		most = addUpTo(most, w.mostFree(n, res))
 	}
 	for _, id := range ids {
 		if slices.ContainsFunc(r.units[id].Tasks, func(t Task) bool { return w.takes(t.Shape) }) {

@@ -216,7 +216,7 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 			if more.running > s.ask.Relocations || len(more.ids) > max(mostMoves, s.ask.Relocations) {
 				continue
 			}
-			if without == nil || !without.noneLeaves(more.ids) {
+			if without == nil || !without.noneMove(more.ids) {
 				out = append(out, more)
 			}
 			s.room.Effort.Spend(1)
