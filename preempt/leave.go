@@ -74,19 +74,23 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 }
 
 // whoMakesRoom lists by node those who may move from it, of nodes that may come to take a
-// task more. hope is false where there are none, and no node takes one without moves.
-func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, hope bool) {
+// task more. hope is false where no node takes one without moves. w is
+// what the nodes would take with all candidates gone, where that bounds what moves, as then
+// they do not take the preemptor; else it is nil.
+func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, w *without, hope bool) {
 	var nodes []int32
 	for _, n := range standing(s.search, movable) {
 		if over(s.search, 0) {
-			return nil, true
+			return nil, nil, true
 		}
 		if s.mayCome(n) {
 			nodes = append(nodes, n)
 		}
 	}
-	w := withoutAll(s.search, candidates)
-	if w != nil && s.ask.mode != Preempt { // which may have more go than candidates
+	w = withoutAll(s.search, candidates)
+	if enough := w == nil || w.enough(); enough || s.ask.mode == Preempt { // which may have more go than candidates
+		w, hope = nil, enough
+	} else {
 		nodes = slices.DeleteFunc(nodes, func(n int32) bool {
 			return !s.mayTake(n, func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) })
 		})
@@ -94,7 +98,7 @@ func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID
 	for _, n := range nodes {
 		lists = append(lists, s.among(s.moves, []int32{n}))
 	}
-	return lists, len(lists) > 0 || w == nil || w.enough()
+	return lists, w, hope
 }
 
 // A without is what the nodes would take with all candidates gone.
@@ -104,6 +108,8 @@ type without struct {
 	nodes      []int32 // on which they stand
 	goes       unitSet
 	known      map[placement.Shape]bool
+	missing    int // see enough
+	counted    map[slotKey]int64
 	gone       []UnitID // scratch of each
 }
 
@@ -115,17 +121,20 @@ func withoutAll(s *search, candidates []UnitID) *without {
 		return nil
 	}
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
-	return &without{s, candidates, standing(s, candidates), unitSetOf(s.room, candidates), make(map[placement.Shape]bool), nil}
+	return &without{search: s, candidates: candidates, nodes: standing(s, candidates), goes: unitSetOf(s.room, candidates),
+		known: make(map[placement.Shape]bool), counted: make(map[slotKey]int64)}
 }
 
-// enough says whether they would take all tasks of the preemptor.
+// enough says whether they would take all tasks of the preemptor, and takes note of how many
+// are missing.
 func (w *without) enough() bool {
 	total := w.fit.total
 	w.each(w.mayGain, func(n int32) bool {
 		total += int(w.fit.roomOn(n) - w.fit.rooms[n])
 		return total < w.fit.need
 	})
-	return total >= w.fit.need
+	w.missing = w.fit.need - total
+	return w.missing <= 0
 }
 
 // mayGain says whether a node may take a task more than it does, by amounts.
@@ -159,6 +168,110 @@ func (w *without) takes(shape placement.Shape) bool {
 	}
 	w.known[shape] = takes
 	return takes
+}
+
+// noneMove is a sound bound (M8) for units that would move together where all candidates
+// gone are not enough, for what is free at most then. What no node takes, though they are gone,
+// comes to stay on the nodes on which the units stand, as nowhere else anything changes: so
+// there is enough for the tasks of the preemptor that are missing, which come there. And the
+// nodes take all tasks, the preemptor's and those of the units, if each asked but the least.
+func (w *without) noneMove(ids []UnitID) bool {
+	r := w.room
+	nodes := w.standsOn[:0]
+	for _, id := range ids {
+		for i := range r.units[id].Tasks {
+			if n := r.units[id].Tasks[i].Place.Node; !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	w.standsOn = nodes
+	r.Effort.Spend(1 + len(nodes)/lookedAt)
+	for _, need := range w.ask.Need { // of all tasks together, which are alike
+		each := need.Value / int64(w.fit.need)
+		if w.mostLeft(ids, nodes, need.Resource)/int64(w.missing) < each || w.tooMany(ids, nodes, need.Resource, each) {
+			return true
+		}
+	}
+	return false
+}
+
+// tooMany says whether the nodes take less than the tasks of the preemptor and of units that
+// move, if each asked of a resource only what the least of them does.
+func (w *without) tooMany(ids []UnitID, nodes []int32, res int32, each int64) bool {
+	tasks := int64(w.fit.need)
+	for _, id := range ids {
+		u := w.room.units[id]
+		first := u.Tasks[0].Shape
+		if res == 0 && !w.room.Index.Whole(first) || slices.ContainsFunc(u.Tasks, func(t Task) bool { return t.Shape != first }) {
+			return false // what each of them takes of a node is not told
+		}
+		tasks += int64(len(u.Tasks))
+		each = min(each, u.Charge.Of(res)/int64(len(u.Tasks)))
+	}
+	if each <= 0 {
+		return false
+	}
+	slots := w.slots(res, each)
+	for _, n := range nodes {
+		free, more := w.mostFree(n, res), int64(0)
+		for _, id := range ids {
+			u := w.room.units[id]
+			for i := range u.Tasks {
+				if u.Tasks[i].Place.Node == n {
+					more = addUpTo(more, u.Charge.Of(res)/int64(len(u.Tasks)))
+				}
+			}
+		}
+		slots = addUpTo(slots, addUpTo(free, more)/each-free/each)
+	}
+	return slots < tasks
+}
+
+// A slotKey names tasks that ask so much of a resource.
+type slotKey struct {
+	res  int32
+	each int64
+}
+
+// slots is how many such tasks the nodes take at most with all candidates gone.
+func (w *without) slots(res int32, each int64) int64 {
+	key := slotKey{res, each}
+	slots, counted := w.counted[key]
+	if !counted {
+		w.room.Effort.Spend((w.room.Nodes + len(w.candidates)) / lookedAt)
+		for n := range w.room.Nodes {
+			slots = addUpTo(slots, w.mostFree(int32(n), res)/each)
+		}
+		w.counted[key] = slots
+	}
+	return slots
+}
+
+// mostFree is what of a resource may be free on a node at most with all candidates gone.
+func (w *without) mostFree(n, res int32) int64 {
+	most := w.room.Index.MostFree(n, res)
+	for _, id := range w.room.byNode[n] {
+		if w.goes[id] {
+			most = addUpTo(most, w.room.units[id].Charge.Of(res))
+		}
+	}
+	return most
+}
+
+// mostLeft is what of a resource may be free at most on the nodes of units that move, with
+// all candidates gone and those of the units that some node takes.
+func (w *without) mostLeft(ids []UnitID, nodes []int32, res int32) (most int64) {
+	r := w.room
+	for _, n := range nodes {
+		most = addUpTo(most, w.mostFree(n, res))
+	}
+	for _, id := range ids {
+		if slices.ContainsFunc(r.units[id].Tasks, func(t Task) bool { return w.takes(t.Shape) }) {
+			most = addUpTo(most, r.units[id].Charge.Of(res))
+		}
+	}
+	return most
 }
 
 // each goes the nodes on which candidates stand, and has those that matter looked at with

@@ -204,6 +204,7 @@ func unitSetOf(r *Evaluator, ids []UnitID) unitSet {
 // is false where there are none, and no room without moves either.
 func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hope bool) {
 	r := s.room
+	var without *without
 	var grow func(of []UnitID, set moverSet)
 	grow = func(of []UnitID, set moverSet) {
 		for i, id := range of {
@@ -215,7 +216,9 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 			if more.running > s.ask.Relocations || len(more.ids) > max(mostMoves, s.ask.Relocations) {
 				continue
 			}
-			out = append(out, more)
+			if without == nil || !without.noneMove(more.ids) {
+				out = append(out, more)
+			}
 			s.room.Effort.Spend(1)
 			grow(of[i+1:], more)
 		}
@@ -225,7 +228,7 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 		grow(movable, moverSet{})
 	} else {
 		var lists [][]UnitID
-		lists, hope = s.whoMakesRoom(candidates, movable)
+		lists, without, hope = s.whoMakesRoom(candidates, movable)
 		for _, here := range lists {
 			if over(s.search, 0) {
 				break

@@ -86,13 +86,16 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 			found[i] = LeftOut{Line: jobs[i].Line, Job: jobs[i].Workload.ID, Kind: kind, Why: why}
 		}
 	}
-	known := make(map[string]bool, len(jobs))
+	var known map[string]bool
+	if !namesRise(jobs) {
+		known = make(map[string]bool, len(jobs))
+	}
 	for i := range jobs {
 		if kind, why := jobs[i].wrong(costs); kind != "" {
 			note(i, kind, why)
 		} else if id := jobs[i].Workload.ID; known[id] {
 			note(i, "same name", fmt.Sprintf("two jobs are named %q", id))
-		} else {
+		} else if known != nil {
 			known[id] = true
 		}
 	}
@@ -125,6 +128,17 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 		}
 	}
 	return found, nil
+}
+
+// namesRise says whether each job's name comes after that of the job before, as generated
+// ones do: then no two are the same, of however many.
+func namesRise(jobs []Job) bool {
+	for i := range len(jobs) - 1 {
+		if jobs[i].Workload.ID >= jobs[i+1].Workload.ID {
+			return false
+		}
+	}
+	return true
 }
 
 // badChanges are the changes of queues after which the cluster would be none that

@@ -83,8 +83,10 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 		return nil, err
 	}
 	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(l.Nodes, nodeGPUs)}}
-	for i := range l.Tenants {
-		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: tenant(i), Resources: []allot.QueueResource{
+	tenants := make([]string, l.Tenants)
+	for i := range tenants {
+		tenants[i] = fmt.Sprintf("tenant-%02d", i)
+		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: tenants[i], Resources: []allot.QueueResource{
 			{Resource: allot.GPU, Quota: quota.Of(int64(l.Nodes*nodeGPUs/l.Tenants) * 1000)},
 		}})
 	}
@@ -110,7 +112,7 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 			if i == 0 || whose.below(max(l.Burst, 1)) == 0 {
 				who = whose.below(int64(l.Tenants))
 			}
-			j.Workload.Queue = tenant(int(who))
+			j.Workload.Queue = tenants[who]
 		}
 		if l.Noise > 0 {
 			j.Estimate = misjudge(noise, j.Duration, l.Noise)
@@ -120,8 +122,6 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 	lineUp(in.Jobs, false)
 	return in, nil
 }
-
-func tenant(i int) string { return fmt.Sprintf("tenant-%02d", i) }
 
 // fitting are the sizes that fit the cluster.
 func (m *Mix) fitting(gpus int) (fit []Size, err error) {
