@@ -63,6 +63,7 @@ type pool struct {
 
 	setNames [][]string              // of pod sets, by definition
 	interned map[string]int32        // definition by its encoding
+	timeless map[string]int32        // likewise the first of those that ask the same for whatever time
 	requests map[string]engine.Shape // shape by its encoding
 }
 

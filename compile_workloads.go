@@ -20,7 +20,7 @@ func (w *world) compileWorkloads() error {
 	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
 		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
-		p.interned, p.requests = make(map[string]int32), make(map[string]engine.Shape)
+		p.interned, p.timeless, p.requests = make(map[string]int32), make(map[string]int32), make(map[string]engine.Shape)
 	}
 	for i, source := range order {
 		if err := w.compileWork(int32(i), source); err != nil {
@@ -226,9 +226,11 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	c.shapes = c.shapes[:0]
 	c.key = c.key[:0]
+	timeless := 0 // where what is asked begins in the key, whatever time it takes
 	if c.times != engine.Unknown {
 		const timed = 255 // no strategy
 		c.key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit), c.times.Least)
+		timeless = len(c.key)
 	}
 	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))
 	c.key = binary.AppendUvarint(c.key, uint64(len(c.stranger)))
@@ -258,12 +260,18 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	if known, ok := p.interned[string(c.key)]; ok {
 		return known, nil
 	}
-	d, err := c.newDefinition(own, given)
-	if err != nil {
-		return 0, err
+	known := int32(len(p.Definitions))
+	if like, ok := p.timeless[string(c.key[timeless:])]; ok {
+		p.Definitions = append(p.Definitions, p.Definitions[like].Lasting(c.times))
+		p.setNames = append(p.setNames, p.setNames[like])
+	} else {
+		d, err := c.newDefinition(own, given)
+		if err != nil {
+			return 0, err
+		}
+		p.Definitions = append(p.Definitions, d)
+		p.timeless[string(c.key[timeless:])] = known
 	}
-	p.Definitions = append(p.Definitions, d)
-	known := int32(len(p.Definitions) - 1)
 	p.interned[string(c.key)] = known
 	return known, nil
 }

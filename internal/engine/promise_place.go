@@ -181,6 +181,12 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		s.decision.Work.Remembered++
 		return nil, false, nil
 	}
+	if !s.hasRoom(d, unit) {
+		if remembers {
+			all.refused[asked] = s.pool.untilFreed()
+		}
+		return nil, false, nil
+	}
 	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
 	if behindIt := s.sparing().behindDue(due, r, trial); !found && err == nil && len(behindIt) > 0 {
 		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return bound(p) && !slices.Contains(behindIt, p) })
@@ -198,6 +204,27 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		}
 	}
 	return nil, false, nil
+}
+
+// hasRoom says whether there is room for the tasks of each set of a unit by itself, were nothing held:
+// whoever has none has none beside what is held.
+func (s promising) hasRoom(d *Definition, unit gang.Unit) bool {
+	x := s.pool.Index
+	if s.claims || x.Releasing() { // it may take what is not free yet
+		return true
+	}
+	for set, n := range unit.Add {
+		left := int64(n)
+		for _, room := range x.Rooms(d.Sets[set].Placed) {
+			if left -= int64(room); left <= 0 {
+				break
+			}
+		}
+		if left > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // placeFree takes places for a unit beside what is held by those that bind it, or where each

@@ -176,6 +176,13 @@ type Definition struct {
 	Part   int64
 }
 
+// Lasting is what asks the same and takes other times.
+func (d *Definition) Lasting(t Times) Definition {
+	out := *d
+	out.Times, out.refused = t, memo{}
+	return out
+}
+
 // A Form is one form of a workload in its pool (G5).
 type Form struct {
 	Pool, Queue, Definition int32
