@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -358,9 +359,21 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
+	if mayPreempt(to, w) {
+		return
+	}
 	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
 		v.fail(at, ruleBackfill, "%q is placed, to which it need not yield", to.source.ID)
 	}
+}
+
+// mayPreempt says whether one has the right to preempt another: that may have started in this solve, so
+// that it had no promise any more, and have made way for it (B7).
+func mayPreempt(one, other *verifiedWorkload) bool {
+	f, victim := &one.forms[one.form], &other.forms[other.source.Reserved.Form]
+	policy := f.queue.pool.policy
+	return f.queue.pool == victim.queue.pool && !victim.nonPreemptible && policy.Preempt != preempt.NoPreemption &&
+		(policy.Preempt == preempt.WithinPool || f.queue == victim.queue) && priorityOf(one.source, policy) > priorityOf(other.source, policy)
 }
 
 // comesLate says whether one starts after the time that it was promised, and was promised it before
@@ -371,11 +384,12 @@ func comesLate(one, other *verifiedWorkload, now int64) bool {
 		(a.At.Before(b.At) || a.At.Equal(b.At) && one.source.ID < other.source.ID)
 }
 
-// isOverLine says whether a workload that waits is told to be beyond its lines by now, whatever it was
-// when something was promised.
+// isOverLine says whether a workload that waits is told to be beyond its lines by now, or to ask what
+// another queue keeps from lending, whatever it was when something was promised: in strict orders
+// whoever is first starts beyond them, and makes way for who is within its own (Q4, R1).
 func (v *promising) isOverLine(w *verifiedWorkload) bool {
 	return slices.ContainsFunc(v.plan.Pending, func(p allot.Pending) bool {
-		return p.Workload == w.source.ID && slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool { return r.Code == allot.OverLine })
+		return p.Workload == w.source.ID && slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool { return r.Code == allot.OverLine || r.Code == allot.KeptFromLending })
 	})
 }
 

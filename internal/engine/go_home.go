@@ -79,7 +79,7 @@ func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 		}
 		return holds.mayStand(i, until, []placement.Stay{{Shape: shape, Place: place}})
 	}
-	if !x.Fits(shape, old) || !w.together(i) || !mayStand(old) {
+	if !w.together(i) || !h.mayTake(i, one, shape, old) {
 		alike, found := h.alikePlace(i, one, shape)
 		found = found && mayStand(alike)
 		if found = found && now.Node != old.Node; found {
@@ -98,6 +98,14 @@ func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	h.solver.pool.freed++
 	h.changed(i)
 	return true, x.Take(shape, old)
+}
+
+// mayTake says whether a task may have the place again in which it ran, as its seat says.
+func (h *homecoming) mayTake(i int32, one *Seat, shape placement.Shape, old placement.Place) bool {
+	x, holds := h.solver.pool.Index, h.solver.promising().sparing()
+	m := x.Mark()
+	defer x.Undo(m)
+	return x.Fits(shape, old) && x.Take(shape, old) == nil && (len(holds.promises.list) == 0 || holds.sparesFromHome(i, []Seat{*one}))
 }
 
 // alikePlace is a place on the node of a seat, of devices that nothing tells apart from its

@@ -280,7 +280,7 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	}
 	if found {
 		if p.at > was {
-			p.cause = cause
+			s.later(p, cause)
 		}
 		s.hold(p)
 	} else {
@@ -291,6 +291,14 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 		p = nil
 	}
 	return s.layBack(lifted, p)
+}
+
+// later notes why a promise is later than it was, or gone: the first cause for which it is later than the
+// state has it.
+func (s promising) later(p *promise, cause *Verdict) {
+	if p.cause == nil {
+		p.cause = cause
+	}
 }
 
 // hold keeps the places of a promise, and knows who stands there behind it.
@@ -349,8 +357,8 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 		all.profile.Release(p.work)
 		all.profile.Behind(p.work, nil)
 	}
-	if p.was != nil {
-		p.cause = cause
+	if p.was != nil && !slices.ContainsFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }) {
+		s.later(p, cause)
 		all.withdrawn = append(all.withdrawn, p)
 	}
 	s.changed()
@@ -590,7 +598,9 @@ func (s promising) earlier(p *promise) bool {
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
-		p.cause = nil
+		if p.was == nil || p.at <= p.was.At {
+			p.cause = nil
+		}
 		s.changed()
 	}
 	for len(broken) > 0 {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -73,28 +74,83 @@ func (s telling) stillLeaving(p *promise) int32 {
 	return by
 }
 
-// inTheWay is the first workload, by ID, that stands on places of a promise at its time, and
-// whether what does so ran in the state; else the first that is promised them; none is nobody.
+// inTheWay is the first workload, by ID, that stands on places of a promise at its time and without which
+// that would stand, and whether what does so ran in the state; else the first that is promised them; else, as
+// it is only together that they are in the way, the first that stands there; none is nobody.
 func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
-	w := s.world
-	by = None
-	first := func(i int32) bool { return by == None || w.dividing().compareIDs(i, by) < 0 }
-	for i, one := range s.behind().standingOn(p) {
-		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > at && p.overlaps(w.Position[one.Node], one.Devices) &&
-			!s.behind().stepsAside(one, i, p) && (first(i) || by == i) {
-			by, ran = i, by == i && ran || one.origin >= 0
+	w, profile := s.world, s.promises.profile
+	at = max(at, w.Now)
+	held := profile.Release(p.work)
+	defer func() {
+		if len(held) > 0 {
+			profile.Hold(p.work, held)
+		}
+	}()
+	then := *p
+	then.at, then.stays = at, slices.Clone(p.stays)
+	s.window(&then)
+	if s.stands(&then) {
+		return None, false
+	}
+	there := s.standAt(&then)
+	order := slices.SortedFunc(maps.Keys(there), w.dividing().compareIDs)
+	for _, i := range order {
+		if s.standsWithout(&then, i, there[i]) {
+			return i, slices.ContainsFunc(there[i], func(one *Seat) bool { return one.origin >= 0 })
 		}
 	}
-	if by != None {
-		return by, ran
-	}
-	for _, other := range s.promises.list {
-		if other != p && other.at < later(at, p.duration) && s.until(other) > at && first(other.work) &&
-			slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) }) {
-			by = other.work
+	for _, alone := range [...]bool{true, false} {
+		by = None
+		for _, other := range s.promises.list {
+			if other != p && other.at < later(at, p.duration) && s.until(other) > at && (by == None || w.dividing().compareIDs(other.work, by) < 0) &&
+				slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) }) &&
+				(!alone || s.standsBeyond(&then, other)) {
+				by = other.work
+			}
+		}
+		if by != None || !alone {
+			break
+		}
+		if len(order) > 0 {
+			return order[0], slices.ContainsFunc(there[order[0]], func(one *Seat) bool { return one.origin >= 0 })
 		}
 	}
 	return by, false
+}
+
+// standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.
+func (s telling) standAt(p *promise) map[int32][]*Seat {
+	w, there := s.world, make(map[int32][]*Seat)
+	for i, one := range s.behind().standingOn(p) {
+		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > p.at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+			there[i] = append(there[i], one)
+		}
+	}
+	return there
+}
+
+// standsWithout says whether a promise would stand if some tasks of a workload were not there.
+func (s telling) standsWithout(p *promise, i int32, tasks []*Seat) bool {
+	x, w := s.pool.Index, s.world
+	d := w.Definition(&w.Works[i], w.Works[i].Current)
+	m := x.Mark()
+	defer x.Undo(m)
+	for _, one := range tasks {
+		if x.Give(d.Sets[one.Set].Placed, one.place(w)) != nil {
+			return false
+		}
+	}
+	return s.stands(p)
+}
+
+// standsBeyond says whether a promise would stand if another were not.
+func (s telling) standsBeyond(p, other *promise) bool {
+	stays := s.promises.profile.Release(other.work)
+	stands := s.stands(p)
+	if len(stays) > 0 {
+		s.promises.profile.Hold(other.work, stays)
+	}
+	return stands
 }
 
 // overlaps says whether a place shares a device with what is promised, or its node where

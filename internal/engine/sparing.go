@@ -87,15 +87,18 @@ func (s sparing) mayComeHome(u *preempt.Unit, home []Seat) bool {
 	if len(s.promises.list) == 0 || len(home) == 0 {
 		return true
 	}
-	now, use := s.promises.profile, s.pool.Tree.Mark()
+	use := s.pool.Tree.Mark()
 	defer s.pool.Tree.Undo(use)
-	if s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
-		return false
-	}
+	return s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil && s.sparesFromHome(u.Work, home)
+}
+
+// sparesFromHome is mayComeHome of what its queue is charged for.
+func (s sparing) sparesFromHome(work int32, home []Seat) bool {
+	now := s.promises.profile
 	tried := s.trial || s.promises.making
 	var meets []*promise
 	for _, p := range s.promises.list { // what is promised in this solve finds other places
-		if s.isOfAnother(p, u.Work) && !p.gathers && len(now.Held(p.work)) > 0 && (tried || p.was != nil) && s.meets(p, u.Work, home) {
+		if s.isOfAnother(p, work) && !p.gathers && len(now.Held(p.work)) > 0 && (tried || p.was != nil) && s.meets(p, work, home) {
 			meets = append(meets, p)
 		}
 	}
