@@ -375,3 +375,48 @@ func promisesState(n int, how queue.Backfill) *State {
 	}
 	return s
 }
+
+// BenchmarkPromisesEvent is an event on the cluster of BenchmarkPromises once its plan is carried out: a
+// gang comes, or one that runs ends before its time, decided by the snapshot beside the 100 promises that stand.
+func BenchmarkPromisesEvent(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		for _, how := range []queue.Backfill{queue.NoBackfill, queue.Conservative} {
+			b.Run(fmt.Sprintf("nodes=%d/%v", n, how), func(b *testing.B) {
+				base, err := NewSnapshot(promisesState(n, how))
+				if err != nil {
+					b.Fatal(err)
+				}
+				for range 3 {
+					d, err := base.Decide()
+					if err != nil {
+						b.Fatal(err)
+					}
+					if base, err = d.Apply(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				queues := promisesState(n, how).Queues
+				for _, of := range []string{"arrival", "end"} {
+					b.Run(of, func(b *testing.B) {
+						benchEvents(b, base, func(i int, s *Snapshot) Change {
+							if of == "end" {
+								id := fmt.Sprintf("running-%06d", 1+i*7%9+i*10%n)
+								return Change{Remove: Removal{Workloads: []string{id}}}
+							}
+							return Change{Workloads: []Workload{{
+								ID: fmt.Sprintf("arrival-%06d", i), Queue: queues[i%10].ID, Submitted: s.Now().Add(time.Duration(i) * time.Second),
+								PodSets: []PodSet{{Count: 2, Request: wholeGPUs(8)}}, Duration: quota.Of(3600), TimeLimit: quota.Of(7200),
+							}}}
+						}, func(d *Decision) *Snapshot {
+							next, err := d.Apply()
+							if err != nil {
+								b.Fatal(err)
+							}
+							return next
+						})
+					})
+				}
+			})
+		}
+	}
+}

@@ -28,10 +28,15 @@ type world struct {
 	rare                          []engine.Rare    // arena of newRare
 	timed                         map[int32]bool   // works that have a NotBefore (B1)
 	// dated are works of pools that promise of which something runs that is expected to end, by the
-	// first time as of which its end depends on what time it is; fixed says that what something of them
-	// depends on does not follow the time or the others alone.
+	// first time as of which its end depends on what time it is.
 	dated map[int32]int64
-	fixed bool
+	// promised are the works to which something is promised, behinds those of which something stands
+	// behind others (B6), closing those to which what is closed depends on what time it is (B9).
+	promised, behinds map[int32]bool
+	closing           map[int32]spell
+	closed            spell // in which what is closed to all of them is what it is
+	// slots are the works by ID, once these change; nil before.
+	slots map[string]int32
 }
 
 // A pool is a compiled pool, and the names of what is in it.

@@ -2,11 +2,9 @@ package allot
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/allotsched/allot/internal/engine"
-	"github.com/allotsched/allot/internal/table"
 )
 
 // Before its NotBefore a workload that holds nothing is one of which no task is submitted
@@ -54,47 +52,7 @@ func (w *world) noteTimed(i int32, k *Workload) {
 		delete(w.timed, i)
 		return
 	}
-	if w.timed == nil {
-		w.timed = make(map[int32]bool)
-	}
-	w.timed[i] = true
-}
-
-// addTimed adds to the differences of two versions the workloads that are early in one of
-// them only, and those of which something is predicted to end otherwise.
-func (t *follower) addTimed(works []table.Difference[Workload], n *nouns) []table.Difference[Workload] {
-	w := t.world
-	if len(w.timed)+len(w.dated) == 0 || w.state.Now.Equal(n.now) && w.state.Now.IsZero() == n.now.IsZero() {
-		return works
-	}
-	changed := make(map[string]bool, len(works))
-	for _, c := range works {
-		if c.Before != nil {
-			changed[c.Before.ID] = true
-		}
-	}
-	was := len(works)
-	for i := range w.timed { // sorted below
-		k := &w.state.Workloads[i]
-		known, at := n.workloads.Get(k.ID), w.dated[i]
-		if known != nil && !changed[k.ID] && (k.isEarly(w.state.Now) != k.isEarly(n.now) || w.isDated(i) && at <= max(w.Now, micros(n.now))) {
-			works = append(works, table.Difference[Workload]{Before: known, After: known})
-		}
-	}
-	for i, at := range w.dated { // sorted below
-		known := n.workloads.Get(w.state.Workloads[i].ID)
-		if known != nil && !changed[known.ID] && !w.timed[i] && at <= max(w.Now, micros(n.now)) {
-			works = append(works, table.Difference[Workload]{Before: known, After: known})
-		}
-	}
-	slices.SortFunc(works[was:], func(a, b table.Difference[Workload]) int { return strings.Compare(a.After.ID, b.After.ID) })
-	return works
-}
-
-// isDated says whether what runs of a work is predicted to end.
-func (w *world) isDated(i int32) bool {
-	_, known := w.dated[i]
-	return known
+	note(&w.timed, i)
 }
 
 // nextBefore is the earliest time at which some workload is early no more ; Never if

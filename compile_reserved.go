@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/internal/engine"
@@ -119,6 +120,45 @@ func (p *pool) strangerTo(s *State, id string, q int32) (list []int32) {
 		}
 	}
 	return list
+}
+
+// A spell is from one time up to another, in microseconds.
+type spell struct{ from, until int64 }
+
+// always is a spell without an end.
+var always = spell{math.MinInt64, engine.Never}
+
+func (s spell) has(at int64) bool { return s.from <= at && at < s.until }
+
+// within is the part of a spell that is in another too.
+func (s spell) within(other spell) spell {
+	return spell{max(s.from, other.from), min(s.until, other.until)}
+}
+
+// noteClosing notes for how long what is closed to a work is what it is: it would be there still
+// when something begins that is reserved, or would not (B9).
+func (w *world) noteClosing(i int32) {
+	delete(w.closing, i)
+	k, now, out := &w.Works[i], max(w.Now, 0), always
+	for f := range int16(1 + len(k.Others)) {
+		p, d := w.pools[w.FormOf(k, f).Pool], w.Definition(k, f)
+		most := p.Most(d.Times)
+		for _, r := range d.Stranger {
+			switch first := p.Reserved[r].From - most; { // it is there still if it starts after that
+			case first < now:
+				out.from = max(out.from, first+1)
+			case first < engine.Never:
+				out.until = min(out.until, first+1)
+			}
+		}
+	}
+	if out == always {
+		return
+	}
+	if w.closing == nil {
+		w.closing, w.closed = make(map[int32]spell), always
+	}
+	w.closing[i], w.closed = out, w.closed.within(out)
 }
 
 // isForNobody says whether what is reserved is so for nobody: it is maintained.

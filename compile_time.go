@@ -55,7 +55,7 @@ func span(b quota.Bound, absent int64) int64 {
 	return b.Amount() * aSecond
 }
 
-// compileHeld is what promises of a pool may keep idle.
+// compileHeld is, of what the pool can give, what promises of a pool may keep idle.
 func (p *pool) compileHeld() {
 	if most := p.given.Reserve.MaxHeldPercent; most.Given() && !most.IsUnlimited() {
 		p.Policy.Reserve.MaxHeld = p.Capacity[0] / 100 * most.Amount()
@@ -67,6 +67,8 @@ func (p *pool) compileHeld() {
 func (w *world) compileTimes(i int32, given *Workload) {
 	k := &w.Works[i]
 	delete(w.dated, i)
+	delete(w.promised, i)
+	delete(w.behinds, i)
 	if !slices.ContainsFunc(append([]engine.Form{k.Form}, k.Others...), func(f engine.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
 		return
 	}
@@ -74,9 +76,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	own.WaitingSince = micros(given.WaitingSince)
 	if own.Reserved = w.compilePromise(k, given.Reserved); own.Reserved != nil {
 		own.Reserved.HeldSince = max(micros(given.HeldSince), 0)
+		note(&w.promised, i)
 	}
 	k.Rare = &own
-	w.fixed = w.fixed || !given.HeldSince.IsZero() || own.Reserved != nil && own.Reserved.Gathers
 	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
 	for t := range k.Tasks {
 		h := &k.Tasks[t]
@@ -90,8 +92,10 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		if h.Phase == engine.Claimed {
 			started = w.Now
 		}
-		h.Behind = w.behind(given.Tasks[source].Behind)
-		w.fixed = w.fixed || given.Tasks[source].Behind != ""
+		if name := given.Tasks[source].Behind; name != "" {
+			note(&w.behinds, i)
+			h.Behind = w.behind(name)
+		}
 		times := &w.Definition(k, h.Form).Times
 		h.Overran = h.Phase == engine.Running && laterTime(max(started, 0), times.Duration) <= w.Now
 		first := laterTime(max(started, 0), min(times.Duration, times.Limit))
@@ -107,6 +111,14 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		}
 		w.noteDated(i, h, first)
 	}
+}
+
+// note adds a work to a set.
+func note(set *map[int32]bool, i int32) {
+	if *set == nil {
+		*set = make(map[int32]bool)
+	}
+	(*set)[i] = true
 }
 
 // noteDated notes a time from which on the end of a task of a work depends on what time it is.
@@ -126,17 +138,27 @@ func (w *world) noteDated(i int32, h *engine.Holding, at int64) {
 // behind is the workload of a name that has been promised something, plus one; 0 is that none
 // has (B6).
 func (w *world) behind(name string) int32 {
-	if name == "" {
-		return 0
+	i, known := w.slots[name]
+	if w.slots == nil {
+		var at int
+		at, known = slices.BinarySearchFunc(w.order, name, func(i int32, name string) int {
+			return cmp.Compare(w.state.Workloads[i].ID, name)
+		})
+		i = int32(at)
 	}
-	at, known := slices.BinarySearchFunc(w.order, name, func(i int32, name string) int {
-		return cmp.Compare(w.state.Workloads[i].ID, name)
-	})
-	if !known || w.state.Workloads[w.order[at]].Reserved == nil {
+	if !known || w.sourceOf(i).Reserved == nil {
 		return 0
 	}
 	w.SomeBehind = true
-	return int32(at) + 1
+	return i + 1
+}
+
+// sourceOf is a workload of the state, that of a work which need not have been read yet.
+func (w *world) sourceOf(i int32) *Workload {
+	if w.slots == nil {
+		return &w.state.Workloads[w.order[i]]
+	}
+	return &w.state.Workloads[i]
 }
 
 // taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
@@ -223,7 +245,7 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 			set = math.MaxInt16 // of no pod set: it asks something else now
 		}
 		at, known := w.nodeID[t.Node]
-		if !known || w.NodePool[at] != f.Pool {
+		if !known || w.NodePool[at] != f.Pool || w.state.Nodes[at].Lost {
 			at = none
 		}
 		node.Set, node.Node = int32(set), at

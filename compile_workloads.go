@@ -66,6 +66,7 @@ func (w *world) compileWork(i, source int32) error {
 		k.Status = engine.Ending
 	}
 	w.compileTimes(i, given)
+	w.noteClosing(i)
 	return nil
 }
 

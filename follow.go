@@ -71,11 +71,8 @@ func (d *followers) giveBack(t *follower) {
 
 // newFollower compiles a version; nil if its policies are not for one.
 func newFollower(n *nouns) *follower {
-	if n.reserved.Len() > 0 {
-		return nil // what is closed to whom depends on the time
-	}
 	w, err := compile(n.state())
-	if err != nil || w.fixed {
+	if err != nil {
 		return nil
 	}
 	t := &follower{Incremental: engine.NewIncremental(w.World), at: *n, world: w, slots: make(map[string]int32, len(w.Works))}
@@ -85,13 +82,14 @@ func newFollower(n *nouns) *follower {
 	for i := range w.Works {
 		t.slots[w.source(&w.Works[i]).ID] = int32(i)
 	}
+	w.slots = t.slots
 	return t
 }
 
 // follow goes to another version; false if a new follower is the better way: then
 // this one is spoilt.
 func (t *follower) follow(n *nouns) bool {
-	if n.reserved.Len() > 0 || t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
+	if !t.sameReserved(n) || t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
 	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)
@@ -113,7 +111,7 @@ func (t *follower) follow(n *nouns) bool {
 			touched[k] = true
 		}
 	}
-	works = t.addTimed(works, n)
+	works = t.addAnew(works, nodes, n)
 	for _, c := range works {
 		if c.Before != nil {
 			touched[t.slots[c.Before.ID]] = true
@@ -134,6 +132,9 @@ func (t *follower) follow(n *nouns) bool {
 		if !t.changeNode(c) {
 			return false
 		}
+	}
+	for _, p := range w.pools {
+		p.compileHeld()
 	}
 	if !t.replace(works, n, touched) {
 		return false
@@ -168,8 +169,8 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 	if !known || w.NodePool[n] < 0 {
 		return false
 	}
-	if t.Promises() {
-		return false // promises know what is lost, and how much there is
+	if t.at.reserved.Len() > 0 {
+		return false // who may use what there is depends on what of it is reserved
 	}
 	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
 	p := w.pools[w.NodePool[n]]
@@ -226,8 +227,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 			delete(t.slots, c.Before.ID)
 			delete(touched, i)
 			t.Drop(i)
-			delete(w.timed, i)
-			delete(w.dated, i)
+			w.forget(i)
 			w.state.Workloads[i] = Workload{}
 		case c.Before == nil:
 			came = append(came, c.After.ID)
@@ -236,20 +236,28 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 	if !t.seat(came, n) {
 		return false
 	}
+	for _, c := range changed { // some say of others that they are behind them
+		if c.After != nil {
+			w.state.Workloads[t.slots[c.After.ID]] = *c.After
+		}
+	}
 	for _, c := range changed {
 		if c.After == nil {
 			continue
 		}
 		i := t.slots[c.After.ID]
 		touched[i] = true
-		w.state.Workloads[i] = *c.After
 		rank := w.Works[i].Rank
 		if w.compileWork(i, i) != nil {
 			return false
 		}
 		w.Works[i].Rank = rank
 	}
-	return !w.fixed && t.Suits()
+	w.SomeBehind = false
+	for i := range w.behinds { // whether any is: order cannot matter
+		w.SomeBehind = w.SomeBehind || slices.ContainsFunc(w.Works[i].Tasks, func(h engine.Holding) bool { return h.Behind > 0 })
+	}
+	return t.Suits()
 }
 
 // canSet says whether a change of a queue is one of its settings alone, and of
@@ -259,7 +267,7 @@ func (t *follower) canSet(c table.Difference[Queue]) bool {
 		return false
 	}
 	p := t.world.pools[t.world.leaf[c.After.ID].Pool]
-	if p.Policy.Reserve.Depth > 0 && c.Before.Durations != c.After.Durations {
+	if (p.Policy.Reserve.Depth > 0 || len(p.Reserved) > 0) && c.Before.Durations != c.After.Durations {
 		return false // they are of all its workloads
 	}
 	if p.Blocks || c.After.Queueing != c.Before.Queueing { // what is impossible for ever may be otherwise

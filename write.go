@@ -65,7 +65,7 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 		if a.Kind == engine.Evict {
 			out.Ending = w.endingOf(a)
 		}
-		if other := d.BehindWhom(a); other >= 0 {
+		if other := a.Behind; other >= 0 {
 			out.Behind = w.source(&w.Works[other]).ID
 		}
 		for _, other := range a.After {

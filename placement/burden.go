@@ -10,41 +10,87 @@ import (
 // resource, device and slot it is the least. So what is held is not taken task by task but
 // node by node: as a burden, by how much less is free than when the window begins.
 
-// burden takes from the index, for each node of which something is held in the window by
+// burden takes from the index, for each node of which something is held in the window from now on by
 // those that are named, by how much less of it is free at some time in the window than
-// at its beginning, where the index has what stands then; steady is that nothing of it
+// now, where the index has what stands; steady is that nothing of it
 // leaves. It says whether there is any such node.
-func (p *Profile) burden(from, until int64, steady bool, whose func(holder int32) bool) bool {
-	if len(p.holds) == 0 {
+func (p *Profile) burden(until int64, steady bool, whose func(holder int32) bool) bool {
+	w := &p.burdening
+	w.named = w.named[:0]
+	for _, holder := range p.holders {
+		if s := &p.holds[holder][0]; s.From < until && s.Until > p.now && whose(holder) { // of one holder all are held for one window
+			w.named = append(w.named, holder)
+		}
+	}
+	if len(w.named) == 0 {
 		return false
 	}
+	one := p.burdenOf(w.named, steady)
+	for i, v := range one.nodes {
+		one.cells[one.at[i]:one.at[i+1]].burden(p.index, v)
+	}
+	return true
+}
+
+// A burdened is by how much less is free of some nodes where it is kept free for some holders. It is so
+// whatever stands in the index, as long as nothing else comes to be held or is told to stand: the many
+// who ask for room one after the other find it as it was.
+type burdenedFor struct {
+	holders   []int32
+	steady    bool
+	nodes, at []int32 // at is where in cells those of each begin, and where the last end
+	cells     cells
+}
+
+// mostBurdens is of how many lists of holders it is kept.
+const mostBurdens = 16
+
+// burdenOf is the burden of some holders, all of whom have begun by the end of the window: then it
+// does not depend on when that is.
+func (p *Profile) burdenOf(holders []int32, steady bool) *burdenedFor {
 	w := &p.burdening
-	w.begin(len(p.index.nodes))
-	for holder, stays := range p.holds { // nodes are sorted, and what is held on each adds up
-		if s := &stays[0]; s.From >= until || s.Until <= from || !whose(holder) {
-			continue // of one holder all are held for one window
+	for i := range w.known {
+		if one := &w.known[i]; one.steady == steady && slices.Equal(one.holders, holders) {
+			return one
 		}
-		for i := range stays {
-			w.add(heldStay{&stays[i], holder})
+	}
+	if len(w.known) == mostBurdens {
+		w.forget()
+	}
+	w.known = append(w.known, burdenedFor{holders: slices.Clone(holders), steady: steady})
+	one := &w.known[len(w.known)-1]
+	w.begin(len(p.index.nodes))
+	for _, holder := range holders {
+		for i := range p.holds[holder] {
+			w.add(heldStay{&p.holds[holder][i], holder})
 		}
 	}
 	slices.Sort(w.nodes)
 	for _, v := range w.nodes {
 		w.most = w.most.none(p.index, v)
 		w.now = w.now.none(p.index, v)
-		p.mostOn(w.most, w.now, v, w.held[w.at[v]-1], from, until, steady)
-		w.most.burden(p.index, v)
+		p.mostOn(w.most, w.now, v, w.held[w.at[v]-1], p.now, Never, steady)
+		if slices.ContainsFunc(w.most, func(n int64) bool { return n != 0 }) {
+			one.nodes, one.at = append(one.nodes, v), append(one.at, int32(len(one.cells)))
+			one.cells = append(one.cells, w.most...)
+		}
 	}
-	return len(w.nodes) > 0
+	one.at = append(one.at, int32(len(one.cells)))
+	return one
 }
 
 // A burdening is what one burden needs, kept for the next: what is held in its window, by node.
 type burdening struct {
+	named     []int32
+	known     []burdenedFor
 	nodes     []int32
 	at        []int32      // by node: where in held its list is, plus one
 	held      [][]heldStay // lists, of which as many are in use as there are nodes
 	most, now cells
 }
+
+// forget forgets all burdens, as something else is held or stands.
+func (w *burdening) forget() { w.known = w.known[:0] }
 
 // begin forgets what was held for the one before.
 func (w *burdening) begin(nodes int) {

@@ -40,6 +40,7 @@ type Profile struct {
 	sorted      bool
 	first, next []int32
 	holds       map[int32][]Stay // what is held, by the holder
+	holders     []int32          // of them, ascending
 	heldOn      map[int32][]heldStay
 	behind      map[int32][]Stay // what stands where something is held, and goes for the holder
 	gone        []Stay           // those of them who are out of the way, see Without
@@ -98,6 +99,7 @@ func (p *Profile) Stands(s Stay) {
 	if p.first == nil {
 		p.first = make([]int32, len(p.index.nodes))
 	}
+	p.burdening.forget()
 	p.next = append(p.next, p.first[s.Place.Node])
 	p.first[s.Place.Node] = i + 1
 	if p.sorted {
@@ -113,6 +115,7 @@ func (p *Profile) Stands(s Stay) {
 // in use by it, the tasks are not there (B6). If they end, they are told by Stands too; From is
 // not read. The list is the profile's from then on, instead of any before.
 func (p *Profile) Behind(holder int32, stays []Stay) {
+	p.burdening.forget()
 	if len(stays) == 0 {
 		delete(p.behind, holder)
 		return
@@ -129,6 +132,15 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 // Behinds is what stands behind a holder; it must not be modified.
 func (p *Profile) Behinds(holder int32) []Stay { return p.behind[holder] }
 
+// Afresh is a profile of the same index in which nothing is held, and nothing is known to end
+// but what is releasing: for a caller who has taken out of the index, or put into it, what
+// this one does not know of. One of the two is asked at a time.
+func (p *Profile) Afresh() *Profile {
+	q := NewProfile(p.index, p.now, p.resolution, 0)
+	q.last, q.leaving, q.opens, q.sweeping = p.last, slices.Clip(p.leaving), slices.Clip(p.opens), p.sweeping
+	return q
+}
+
 // Without calls do while what stands behind a holder is not there, as it is out of the way of
 // that one alone.
 func (p *Profile) Without(holder int32, do func()) {
@@ -140,9 +152,11 @@ func (p *Profile) Without(holder int32, do func()) {
 	for _, s := range p.behind[holder] {
 		_ = p.index.Give(s.Shape, s.Place) // it was taken, by the caller's word
 	}
+	p.burdening.forget()
 	p.gone = p.behind[holder]
 	do()
 	p.gone = nil
+	p.burdening.forget()
 	p.index.Undo(m)
 }
 
@@ -162,6 +176,12 @@ func (p *Profile) Opens(at int64) {
 // another, which is rounded up as ends are. The list is the profile's from then on.
 func (p *Profile) Hold(holder int32, stays []Stay) {
 	p.letGo(holder)
+	if len(stays) == 0 {
+		return
+	}
+	p.burdening.forget()
+	at, _ := slices.BinarySearch(p.holders, holder)
+	p.holders = slices.Insert(p.holders, at, holder)
 	for i := range stays {
 		stays[i].Until = p.Round(stays[i].Until)
 		v := stays[i].Place.Node
@@ -182,7 +202,13 @@ func (p *Profile) Release(holder int32) []Stay {
 // letGo has nothing be held for a holder.
 func (p *Profile) letGo(holder int32) []Stay {
 	stays := p.holds[holder]
+	if len(stays) == 0 {
+		return nil
+	}
+	p.burdening.forget()
 	delete(p.holds, holder)
+	at, _ := slices.BinarySearch(p.holders, holder)
+	p.holders = slices.Delete(p.holders, at, at+1)
 	for i := range stays {
 		v := stays[i].Place.Node
 		if on := p.heldOn[v]; len(on) > 0 {
@@ -319,7 +345,7 @@ func (p *Profile) Free(from, duration int64, stays []Stay) bool {
 // the profile does not know of.
 func (p *Profile) KeepFree(until int64, steady bool, whose func(holder int32) bool) (Mark, bool) {
 	m := p.index.Mark()
-	return m, p.burden(p.now, until, steady, whose)
+	return m, p.burden(until, steady, whose)
 }
 
 // Ends lists the times after another at which something ends, ascending, as far as starts
@@ -385,10 +411,8 @@ func (p *Profile) times(from, before int64) []int64 {
 		note(p.stands[i].Until)
 	}
 	n := len(times)
-	for _, stays := range p.holds { // they are sorted
-		for i := range stays {
-			note(stays[i].Until)
-		}
+	for _, holder := range p.holders {
+		note(p.holds[holder][0].Until) // of one holder all are held for one window
 	}
 	for _, t := range p.opens {
 		note(t)

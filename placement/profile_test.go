@@ -69,6 +69,37 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// A profile afresh knows what is releasing, and of what stands only what it is told: who has been taken
+// out of the index is not taken for one who ends, and what is held in the other is nobody's.
+func TestProfileAfresh(t *testing.T) {
+	x := mustIndex(t, plain(gpus(2)))
+	one := x.Shape(Request{Set: -1, Devices: 1})
+	p := NewProfile(x, 0, 0, 20)
+	for d := range 2 {
+		s := Stay{Shape: one, Place: Place{Devices: 1 << d}, Until: 10}
+		if err := x.Take(one, s.Place); err != nil {
+			t.Fatal(err)
+		}
+		p.Stands(s)
+	}
+	if err := x.Give(one, Place{Devices: 1}); err != nil {
+		t.Fatal(err)
+	}
+	p.Hold(7, []Stay{{one, Place{Devices: 1}, 0, 30}})
+	places := []Stay{{Shape: one, Place: Place{Devices: 1}}, {Shape: one, Place: Place{Devices: 2}}}
+	q := p.Afresh()
+	if q.Free(10, 5, places) || !q.Free(0, 5, places[:1]) {
+		t.Error("it knows of an end, or of what is held")
+	}
+	q.Stands(Stay{Shape: one, Place: Place{Devices: 2}, Until: 10})
+	if at, ok := q.Earliest(Window{0, Never, 5}, Question{Fits: func(int64) bool { return takeMany(x, one, 2) != nil }}); !ok || at != 10 {
+		t.Errorf("both at %d, %t", at, ok)
+	}
+	if p.Free(0, 5, places[:1]) || len(x.journal.entries) != 0 {
+		t.Error("the first is not what it was")
+	}
+}
+
 // takeMany takes so many places, or none and returns nil.
 func takeMany(x *Index, s Shape, n int) (places []Place) {
 	for range n {

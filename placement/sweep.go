@@ -43,8 +43,9 @@ func (p *Profile) open(at, duration int64) *sweep {
 	s := p.sweeping
 	if p.sweeping = nil; s == nil {
 		n := len(p.index.nodes)
-		s = &sweep{profile: p, stamps: make([]uint32, n), applied: make([]int32, n)}
+		s = &sweep{stamps: make([]uint32, n), applied: make([]int32, n)}
 	}
+	s.profile = p
 	s.mark = p.index.Mark()
 	s.at, s.duration, s.until, s.teams = at, duration, p.Round(after(at, duration)), len(p.index.teams)
 	s.step()
@@ -70,8 +71,9 @@ func (p *Profile) begin(at, duration int64) *sweep {
 	p.sort()
 	s.ended, s.begun, s.over = 0, 0, 0
 	s.byFrom, s.byUntil = s.byFrom[:0], s.byUntil[:0]
-	for holder, stays := range p.holds { // sorted below
-		s.byFrom = append(s.byFrom, holding{holder, stays[0].From, stays[0].Until})
+	for _, holder := range p.holders {
+		one := &p.holds[holder][0]
+		s.byFrom = append(s.byFrom, holding{holder, one.From, one.Until})
 	}
 	slices.SortFunc(s.byFrom, func(a, b holding) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.holder, b.holder)) })
 	s.byUntil = append(s.byUntil, s.byFrom...)

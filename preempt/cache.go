@@ -31,6 +31,16 @@ type cache struct {
 	beyond  []int32 // the nodes whose price was asked beyond them
 	version []int32 // by node: entries of older versions are void
 	entries leastFirst[cacheEntry]
+	short   []int32 // what was short, when those on nodes were listed
+	onNode  []inLine
+}
+
+// An inLine is who may go of those on a node, the best standing first, where all are judged
+// alike: whoever goes, who goes next is the next of them. Some of the last may have gone since.
+type inLine struct {
+	ids    []UnitID
+	some   int // of them the node cost when it was last weighed; 0 is that they are not listed
+	shared int // Evaluator.shared, when they were listed
 }
 
 type cacheEntry struct {
@@ -55,7 +65,7 @@ func (s *search) keepCache(nodes []int32) {
 	c := &cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
-		version: make([]int32, s.room.Nodes),
+		version: make([]int32, s.room.Nodes), onNode: make([]inLine, s.room.Nodes), short: slices.Clone(s.ask.short),
 		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }},
 	}
 	c.entries.init()
@@ -99,7 +109,7 @@ func (s *search) fromCache() (Proposal, bool) {
 		fresh, ok := top.list, true
 		if s.stands(&fresh) {
 			s.refusal.Steps++
-		} else if fresh, ok = s.weigh(top.node); !ok {
+		} else if fresh, ok = s.weigh(c, top.node); !ok {
 			continue
 		}
 		c.entries.push(cacheEntry{top.node, top.version, fresh})
@@ -116,8 +126,16 @@ func (s *search) fromCache() (Proposal, bool) {
 func (s *search) refresh(c *cache) {
 	r := s.room
 	touched := r.touched[c.touched:]
-	for _, n := range touched {
+	if !slices.Equal(c.short, s.ask.short) {
+		clear(c.onNode)
+		c.short = slices.Clone(s.ask.short)
+	}
+	for i, n := range touched {
 		c.fit.read(n)
+		var ignored Refusal
+		if by := r.touchedBy[c.touched+i]; by == otherwise || by >= 0 && r.fixed(s.ask, by, &ignored) {
+			c.onNode[n].some = 0
+		}
 	}
 	for _, nodes := range [...][]int32{touched, c.beyond} {
 		for _, n := range nodes {
@@ -132,7 +150,7 @@ func (s *search) refresh(c *cache) {
 				continue
 			}
 			c.version[n] = ^c.version[n]
-			if found, ok := s.weigh(n); ok {
+			if found, ok := s.weigh(c, n); ok {
 				c.entries.push(cacheEntry{n, c.version[n], found})
 			}
 		}
@@ -141,12 +159,16 @@ func (s *search) refresh(c *cache) {
 }
 
 // weigh finds out what clearing a node costs now.
-func (s *search) weigh(n int32) (list, bool) {
+func (s *search) weigh(c *cache, n int32) (list, bool) {
 	r, a := s.room, s.ask
 	r.Effort.Spend(1)
 	if !r.Index.Admissible(s.fit.shape(), n) {
 		return list{}, false
 	}
+	if found, ok := s.weighNext(&c.onNode[n], n); ok {
+		return found, true
+	}
+	c.onNode[n].some = 0
 	s.here = s.here[:0]
 	var ignored Refusal
 	for _, id := range r.onNode(n) {
@@ -172,6 +194,9 @@ func (s *search) weigh(n int32) (list, bool) {
 		if ok {
 			s.refusal.Steps++
 			found.nodes, found.plain, found.shared = a.place, s.plain(&found), r.shared
+			if !a.beyond && s.judgedAlike(&found) {
+				c.onNode[n] = inLine{append(c.onNode[n].ids[:0], s.here...), len(found.ids), r.shared}
+			}
 			return found, true
 		}
 	}
@@ -182,6 +207,53 @@ func (s *search) weigh(n int32) (list, bool) {
 	}
 	r.protectedTaken, r.looseTaken = protected, loose
 	return list{}, false
+}
+
+// weighNext is weigh of a node of which it is listed who may go: as many as it cost before
+// are tried, which come to what all of them would, unless they are not enough.
+func (s *search) weighNext(l *inLine, n int32) (list, bool) {
+	r, a := s.room, s.ask
+	if l.some == 0 || l.shared != r.shared || r.someTaken() {
+		return list{}, false
+	}
+	s.here = s.here[:0]
+	for at := len(l.ids) - 1; at >= 0 && len(s.here) < l.some; at-- {
+		switch id := l.ids[at]; {
+		case r.state[id].alive:
+			r.protect(r.state[id].leaf)
+			s.here = append(s.here, id)
+		case len(s.here) == 0:
+			l.ids = l.ids[:at]
+		}
+	}
+	slices.Reverse(s.here)
+	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
+	found, ok := r.clearPlace(a, s.fit, s.here, inOrder)
+	a.inStanding = false
+	if !ok || a.beyond || len(found.ids) == 0 {
+		r.forgetTaken()
+		return list{}, false
+	}
+	r.Effort.Spend((len(l.ids) - len(s.here)) / lookedAt)
+	s.refusal.Steps++
+	found.nodes, found.plain, found.shared = a.place, s.plain(&found), r.shared
+	l.some = len(found.ids)
+	return found, true
+}
+
+// judgedAlike says whether those on the node that was weighed last go in the order in which
+// they stand, whoever of them has gone: each is all of its workload, and those that a reclaim
+// may take are of one leaf and hold the same.
+func (s *search) judgedAlike(l *list) bool {
+	r := s.room
+	if l.kind != inOrder || len(l.ids) == 0 || len(r.budgets) > 0 || len(r.timed) > 0 || r.Straddle == Spare {
+		return false
+	}
+	first := &r.state[s.here[0]]
+	return !slices.ContainsFunc(s.here, func(id UnitID) bool {
+		u := &r.state[id]
+		return !r.alone(id) || s.ask.mode != Preempt && (u.leaf != first.leaf || u.charge != first.charge || u.charge == 0)
+	})
 }
 
 // dropUnlawful drops who may not be the first to go, and says whether somebody is

@@ -35,6 +35,7 @@ type list struct {
 	beside int
 	nodes  []int32 // the place; empty is anywhere
 	harm   *harm   // of the victims, nil until asked
+	loss   loss    // of one victim, as far as it was asked
 	plain  bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int

@@ -62,14 +62,14 @@ func consolidateInOrder(s *search, order []int32) {
 		move := s.allMove(l)
 		s.keepBest(l, move)
 		failed := !move || !s.cheapEnough(l)
-		if s.hasSteps(l) || move && !s.cheapEnough(l) {
+		if hasSteps(s.room, l) || move && !s.cheapEnough(l) {
 			l.staying = true
 			again := s.allMove(l)
 			failed = failed && (!again || !s.cheapEnough(l))
 			s.keepBest(l, again)
 			l.staying = false
 		}
-		if !move && s.hasGang(l) { // what a gang keeps may be another's only place
+		if !move && hasGang(s.room, l) { // what a gang keeps may be another's only place
 			l.anew = true
 			s.keepBest(l, s.allMove(l))
 			failed = false
@@ -128,8 +128,8 @@ func (s *search) mostMoved(l *list, res int32) int64 {
 }
 
 // hasGang says whether a unit of the list has several tasks.
-func (s *search) hasGang(l *list) bool {
-	return slices.ContainsFunc(l.ids, func(id UnitID) bool { return len(s.room.units[id].Tasks) > 1 })
+func hasGang(r *Evaluator, l *list) bool {
+	return slices.ContainsFunc(l.ids, func(id UnitID) bool { return len(r.units[id].Tasks) > 1 })
 }
 
 // keepBest keeps the list if all of it moves, and does less harm than the best: of a
@@ -142,10 +142,10 @@ func (s *search) keepBest(l *list, moves bool) {
 
 // hasSteps says whether a unit is in the list with what is above it in its
 // workload: that may stay where it is.
-func (s *search) hasSteps(l *list) bool {
+func hasSteps(r *Evaluator, l *list) bool {
 	for _, id := range l.ids {
-		if u := s.room.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
-			return s.room.units[other].Work == u.Work && s.room.units[other].Step < u.Step
+		if u := r.units[id]; u.Step > 0 && slices.ContainsFunc(l.ids, func(other UnitID) bool {
+			return r.units[other].Work == u.Work && r.units[other].Step < u.Step
 		}) {
 			return true
 		}
@@ -157,7 +157,7 @@ func (s *search) hasSteps(l *list) bool {
 // with a unit what is above it.
 func (s *search) atLeast(l *list) int64 {
 	sum := int64(0)
-	if s.hasSteps(l) {
+	if hasSteps(s.room, l) {
 		return sum
 	}
 	for _, id := range l.ids {

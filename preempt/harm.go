@@ -45,7 +45,7 @@ func (s *search) compareSingles(x, y *list) int {
 	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
 		return c
 	}
-	if c := a.lost(s.room.Now).compare(b.lost(s.room.Now)); c != 0 {
+	if c := x.loses(s.room).compare(y.loses(s.room)); c != 0 {
 		return c
 	}
 	if c := s.inOrder(x.ids[0], y.ids[0]); c != 0 {
@@ -54,10 +54,32 @@ func (s *search) compareSingles(x, y *list) int {
 	return slices.Compare(x.nodes, y.nodes)
 }
 
-// inOrder is the order of victims (M3).
+// loses is the work that is lost with a list of one.
+func (l *list) loses(r *Evaluator) Work {
+	if !l.loss.known || l.loss.now != r.Now {
+		l.loss = loss{known: true, now: r.Now, work: r.units[l.ids[0]].lost(r.Now)}
+	}
+	return l.loss.work
+}
+
+// A loss is the work that is lost at a time.
+type loss struct {
+	known bool
+	now   int64
+	work  Work
+}
+
+// inOrder is the order of victims (M3). Of one leaf those that hold the same are of one class
+// and one excess.
 func (s *search) inOrder(a, b UnitID) int {
 	if a == b {
 		return 0
+	}
+	if x, y := &s.room.state[a], &s.room.state[b]; x.leaf == y.leaf && x.charge == y.charge && x.charge > 0 && s.ask.reclaims() {
+		if x.priority != y.priority {
+			return cmp.Compare(x.priority, y.priority)
+		}
+		return s.room.better(b, a)
 	}
 	return s.room.compare(s.ask, s.room.units[a], s.room.units[b])
 }

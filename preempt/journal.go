@@ -73,4 +73,4 @@ func (r *Evaluator) Size() int { return len(r.units) + len(r.touched) }
 
 // Touch takes note that what is free on a node has changed otherwise than by the
 // units on it.
-func (r *Evaluator) Touch(node int32) { r.touched = append(r.touched, node) }
+func (r *Evaluator) Touch(node int32) { r.touch(node, otherwise) }

@@ -20,6 +20,7 @@ type roster struct {
 	byWork     []UnitID // by workload: the first of a chain
 	opened     bool     // something was asked: lists stay sorted
 	touched    []int32  // the nodes on which units came or went
+	touchedBy  []UnitID // who came there, left or otherwise where nobody did
 	keys       []standingKey
 	here       []UnitID // memory for lists of byNode
 	charges    map[sharedCharge]int32
@@ -84,9 +85,19 @@ func (r *roster) standOnNodes(id UnitID) {
 		node := tasks[i].Place.Node
 		if i == 0 || !r.standsOn(id, node) {
 			r.putOn(id, node)
-			r.touched = append(r.touched, node)
+			r.touch(node, id)
 		}
 	}
+}
+
+const (
+	left      UnitID = -1 // a unit left the node
+	otherwise UnitID = -2 // something else has changed
+)
+
+// touch takes note that something has changed on a node, by a unit that came or else.
+func (r *roster) touch(node int32, by UnitID) {
+	r.touched, r.touchedBy = append(r.touched, node), append(r.touchedBy, by)
 }
 
 // holds says whether a unit is charged some of a resource.

@@ -456,6 +456,12 @@ func (s *search) keep(found list) {
 func (s *search) proposal() Proposal {
 	r := s.room
 	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
+	if ids := s.best.ids; len(ids) == 1 && s.best.beside == 0 && s.ask.mode != Consolidate { // nothing goes before it
+		u := r.units[ids[0]]
+		r.Effort.Spend(2 * (len(u.Tasks) + r.climb[u.Leaf])) // as taking it, and putting it back
+		out.Justifications = []Justification{r.caseOf(s.ask, ids[0])}
+		return out
+	}
 	t := r.begin(s.ask, s.fit, s.best.kind)
 	for _, id := range s.best.victims() {
 		one := r.caseOf(s.ask, id)

@@ -290,7 +290,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 		node := u.Tasks[i].Place.Node
 		if at := slices.Index(r.byNode[node], id); at >= 0 {
 			r.byNode[node] = slices.Delete(r.byNode[node], at, at+1)
-			r.touched = append(r.touched, node)
+			r.touch(node, left)
 		}
 	}
 	before = -1

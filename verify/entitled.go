@@ -165,7 +165,6 @@ func (v *verifier) judge() {
 	v.movedForEach()
 	movedBeside(v)
 	v.growsAlone()
-	needless{v: v}.judge()
 }
 
 // entitled checks that the preemptor was entitled to the victim by one of its

@@ -17,6 +17,8 @@ type verifiedMove struct {
 // A needless finds out what is done for nothing.
 type needless struct {
 	v *verifier
+	// promises are those of the plan, or nil.
+	promises *promising
 	// unsettled are the nodes on which something is claimed or leaves in the state.
 	unsettled map[string]bool
 }
@@ -101,7 +103,9 @@ func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
 	fits := len(node.overfull(t.request, old.devices, false, true)) == 0
 	node.book(t.request, old, -1)
 	v.nodes[now.node].book(t.request, now, 1)
-	return fits
+	return fits && n.promises.wouldStand(v.workloads[t.name.workload], []allot.Placement{
+		{PodSet: t.name.podSet, Index: t.name.index, Node: old.node, Devices: old.devices},
+	})
 }
 
 // goesForNothing says whether all that an action takes away fits where it was, and the
@@ -143,7 +147,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 	for _, t := range tasks[:booked] {
 		v.nodes[t.Node].book(v.requestOf(w, a.Form, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
 	}
-	return fits && !n.rightNeeds(x)
+	return fits && !n.rightNeeds(x) && n.promises.wouldStand(w, x.places)
 }
 
 // rightNeeds says whether another was reclaimed by a right that was none if this had not

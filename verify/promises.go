@@ -50,11 +50,11 @@ type promised struct {
 	unsettled bool // it names what does not exist
 }
 
-// judgePromises judges all promises of the plan.
-func judgePromises(v *verifier) {
+// judgePromises judges all promises of the plan, and returns them; nil is that there are none.
+func judgePromises(v *verifier) *promising {
 	some := slices.ContainsFunc(v.poolOrder, func(p *verifiedPool) bool { return p.promises() })
 	if !some && len(v.plan.Reservations) == 0 {
-		return
+		return nil
 	}
 	judge := promising{verifier: v, at: max(0, reserving{v}.now().UnixMicro())}
 	judge.read()
@@ -78,6 +78,7 @@ func judgePromises(v *verifier) {
 		}
 	}
 	judge.bounds()
+	return &judge
 }
 
 // promises says whether anything is promised in the pool.

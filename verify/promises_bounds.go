@@ -72,6 +72,45 @@ func (v *promising) withinBounds(p *promised, q *verifiedQueue, use map[verified
 	}
 }
 
+// wouldStand says whether all that is promised would be free at its time if tasks of a workload stayed
+// where they ran, for as long as they are expected to: who leaves that another may be placed does not
+// come home where a promise would be later for it (B5).
+func (v *promising) wouldStand(w *verifiedWorkload, places []allot.Placement) bool {
+	if v == nil {
+		return true
+	}
+	f := &w.forms[w.source.Form]
+	stay := func(place allot.Placement) standing {
+		one := standing{workload: w, form: f, request: &f.PodSets[f.set(place.PodSet)].Request, task: verifiedTask{allot.Running, place.Node, place.Devices}}
+		for i := range w.source.Tasks {
+			if t := &w.source.Tasks[i]; t.Phase != allot.Terminating && t.PodSet == place.PodSet && t.Index == place.Index {
+				one.until, one.behind = v.endOf(w.source, f.queue, t), t.Behind
+			}
+		}
+		one.until.predicted = f.queue.pool.rounded(one.until.predicted)
+		return one
+	}
+	before := make(map[*verifiedNode][]standing)
+	defer func() {
+		for n, list := range before { // each for itself: order cannot matter
+			v.stands[n] = list
+		}
+	}()
+	for _, place := range places {
+		n := v.nodes[place.Node]
+		if _, some := before[n]; !some {
+			before[n] = v.stands[n]
+		}
+		v.stands[n] = append(slices.Clip(v.stands[n]), stay(place))
+	}
+	return !slices.ContainsFunc(v.list, func(p *promised) bool {
+		return !p.unsettled && !p.gathers && slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
+			_, some := before[t.node]
+			return some && len(v.overfullAt(p, t.node, p.from, func(one *standing) bool { return one.until.predicted > p.from })) > 0
+		})
+	})
+}
+
 // isIn says whether the queue is another or below it.
 func (q *verifiedQueue) isIn(other *verifiedQueue) bool {
 	for ; q != nil; q = q.parent {

@@ -200,7 +200,7 @@ func Plan(s *allot.State, p *allot.Plan) error {
 	v.leftBehind()
 	v.inOrder()
 	inTurn(v)
-	judgePromises(v)
+	needless{v: v, promises: judgePromises(v)}.judge()
 	v.pending()
 	v.shares()
 	if len(v.found) > 0 {

@@ -287,9 +287,9 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 	})
 }
 
-// BehindWhom is the workload whose promised places what starts by an action has taken, none if
+// behindWhom is the workload whose promised places what starts by an action has taken, none if
 // it has taken nobody's.
-func (d *Decision) BehindWhom(a *Action) int32 {
+func (d *Decision) behindWhom(a *Action) int32 {
 	w := d.World
 	if a.Kind != Start && a.Kind != Resize {
 		return None

@@ -229,6 +229,7 @@ func (s *Solver) unqueue(i int32) {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
 	}
+	s.enqueuing().unfollow(i)
 }
 
 // queueAgain lines a workload up that stands in no order.
@@ -243,7 +244,7 @@ func (s *Solver) queueAgain(i int32) {
 		return
 	}
 	if it, ok := w.item(i, 0); ok {
-		s.orderOf(w.Definition(k, k.Current)).Push(int(w.FormOf(k, k.Current).Queue), s.asOrdered(it))
+		s.enqueuing().lineUpAgain(it)
 	}
 }
 
@@ -254,7 +255,7 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 	preempt.SortToReprieve(units, outUnit.standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit)
+		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit, units[i].seats)
 	}
 	for i := range units {
 		where := newPlace | stillBegun

@@ -84,6 +84,9 @@ type Action struct {
 	cut bool
 	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
 	Until int64
+	// Behind is the workload whose promised places what starts has taken (B6), none if it has taken
+	// nobody's.
+	Behind int32
 	// final: who is evicted does not wait again (S6).
 	Final bool
 	// why is told when all is decided; nil where there is nothing to tell.
@@ -377,9 +380,11 @@ type Solver struct {
 	// for this solve.
 	kept *keptLine
 	// waits are the items that were refused; like are the workloads that wait
-	// behind one of their like (O5).
-	waits []waitingItem
-	like  []bucket
+	// behind one of their like (O5), evicted where of it those are that were evicted last, plus
+	// one.
+	waits   []waitingItem
+	like    []bucket
+	evicted map[kind]int32
 
 	// refusals are why no room was made, by question, and of workloads that
 	// hold something; told collects them.
@@ -422,6 +427,7 @@ type Solver struct {
 	placer         gang.Placer
 	places         []placement.Place
 	asks           quota.Amounts
+	need           []int64 // scratch of needOf
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

@@ -292,6 +292,9 @@ type takenPart struct {
 // partsOf parts what has gone by its chains (X2), in the order in which it was taken,
 // the minimum last.
 func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
+	if len(gone) == 1 {
+		return []takenPart{{tasks: []Holding{w.Holdings[gone[0]]}, why: w.whyLost(gone[0], at)}}
+	}
 	chains := make(map[int][]int32) // by taking
 	for _, i := range gone {
 		h := w.Holdings[i]

@@ -256,6 +256,9 @@ func (d *Definition) least() int64 {
 // for another or by another right, and moves the case to before the first of
 // them.
 func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
+	if len(w.Room.takingsOf(t.unit.Work)) == 1 {
+		return gone // there is no other
+	}
 	last := w.takenOf(t.unit.Work).last
 	for _, g := range gone {
 		other := t

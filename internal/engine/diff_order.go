@@ -355,6 +355,14 @@ type leavers struct {
 	before   []*placement.Index
 	position []int32
 	names    map[*Shape]placement.Shape // of shapes in before, each in that of its pool
+	told     map[int32]told             // by node, of an action with one task
+}
+
+// A told is for whom an action waits whose one task lacks something of a node, and of which
+// nothing leaves that: all that lack the same there wait for the same.
+type told struct {
+	lack  placement.Lack
+	works []int32
 }
 
 // name is what a shape is called in the index of its pool, which has other names than that
@@ -395,7 +403,8 @@ func (l *leavers) read(nodes []bool) {
 func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
 	var list []*awaited
-	byNode := make(map[int32]*awaited)
+	var byNode map[int32]*awaited
+	alone := a.To-a.From == 1
 	for _, t := range d.Placed[a.From:a.To] {
 		s := &definition.Sets[t.Set]
 		shape, place := l.name(x, s), placement.Place{Node: l.position[t.Node], Devices: t.Devices}
@@ -404,11 +413,18 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
 			continue // the places of a decision exist
 		}
+		if known := l.told[t.Node]; alone && !behind && len(known.works) > 0 && sameLack(&known.lack, &lack) && !slices.Contains(known.works, a.Work) {
+			return known.works
+		}
 		at := byNode[t.Node]
 		if at == nil {
 			at = l.awaitedOn(t.Node, a.Work)
-			byNode[t.Node] = at
-			list = append(list, at)
+			if list = append(list, at); !alone {
+				if byNode == nil {
+					byNode = make(map[int32]*awaited)
+				}
+				byNode[t.Node] = at
+			}
 		}
 		at.lack(&lack)
 		at.own(t, &lack)
@@ -420,7 +436,18 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
 	for _, at := range list {
 		out = append(at.running(out), at.out...)
 	}
-	return inTurn(out, w.dividing().compareIDs)
+	out = slices.Clip(inTurn(out, w.dividing().compareIDs))
+	if alone && len(list) == 1 && len(list[0].mine)+len(list[0].out) == 0 {
+		if l.told == nil {
+			l.told = make(map[int32]told)
+		}
+		l.told[list[0].node] = told{list[0].lacks, out}
+	}
+	return out
+}
+
+func sameLack(a, b *placement.Lack) bool {
+	return a.Devices == b.Devices && a.Slots == b.Slots && a.CPUOnlySlots == b.CPUOnlySlots && slices.Equal(a.Resources, b.Resources)
 }
 
 // inTurn are workloads in the order of their IDs, each once.

@@ -191,22 +191,16 @@ func (t *Incremental) Replant(index int, grow func() error) error {
 // suits says whether the policies of all pools are such that an Incremental can
 // decide by them.
 func suits(w *World) bool {
-	return !w.SomeBehind && !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
-		r := &p.Policy.Reserve
-		return p.reserves() && (r.Evictable || r.TrustDurations || r.Gather) || p.Policy.DeadlinesFirst || p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
+	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
+		return p.Policy.DeadlinesFirst || p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
 	})
-}
-
-// Promises says whether some pool promises anything (B3).
-func (t *Incremental) Promises() bool {
-	return slices.ContainsFunc(t.world.Pools, (*Pool).reserves)
 }
 
 // suitsTrial says whether they are such that it is enough to try those who may
 // plainly start.
 func suitsTrial(w *World) bool {
 	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
-		return p.reserves() || p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.mixesQueueing() ||
+		return p.looksAhead() || p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.mixesQueueing() ||
 			p.capsDemand()
 	})
 }

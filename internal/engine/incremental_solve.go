@@ -195,7 +195,7 @@ func (t *Incremental) redivide(d *Decision) error {
 // fresh is the solver of one decision, which knows what the pool's knows of the nodes.
 func (q *incrementalPool) fresh(ctx context.Context, w *World, d *Decision, index int32) *Solver {
 	s := newSolver(ctx, w, d, index)
-	if q.pool.reserves() { // what was refused was so beside what was promised then
+	if q.pool.looksAhead() { // what was refused was so at that time, beside what was promised then
 		return s
 	}
 	s.refused, s.refusals = slices.Clone(q.solver.refused), q.solver.refusals
@@ -225,7 +225,7 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 	w.Room.rest()
 	for i, q := range t.pools {
 		p, m := q.pool, &marks[i]
-		changed := p.changes != m.changes || p.reserves()
+		changed := p.changes != m.changes || p.looksAhead()
 		p.Index.Undo(m.index)
 		p.Tree.Undo(m.tree)
 		p.Room.Undo(m.units)

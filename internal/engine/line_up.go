@@ -23,6 +23,16 @@ type bucket struct {
 	leaf  int32
 	next  int
 	items []queue.Item
+	again *followers // of those that were evicted, nil of others
+}
+
+// followers are evicted workloads that are alike. They come in any order, so that those
+// behind the first are a heap, in which some may be that follow nobody any more.
+type followers struct {
+	order *queue.Queues
+	first queue.Item
+	open  bool // the first stands in the order, and has its turn yet
+	heap  []queue.Item
 }
 
 func (b *bucket) sort() {
@@ -65,6 +75,10 @@ func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *Work) {
 	at := k.bucket
 	b := &s.like[at-1]
 	k.bucket = 0
+	if b.again != nil {
+		s.nextAgain(at)
+		return
+	}
 	if b.next < len(b.items) {
 		it := b.items[b.next]
 		b.next++
@@ -73,11 +87,111 @@ func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *Work) {
 	}
 }
 
+// lineUpAgain puts a workload into its order that was evicted, or lets it wait behind the
+// first of its like that were and have their turn yet.
+func (s enqueuing) lineUpAgain(it queue.Item) {
+	w := s.world
+	k := &w.Works[it.ID]
+	leaf, order := int(w.FormOf(k, k.Current).Queue), s.orderOf(w.Definition(k, k.Current))
+	it = s.asOrdered(it)
+	k.bucket = 0
+	if !s.isLikeOthers(k) {
+		order.Push(leaf, it)
+		return
+	}
+	key := kind{int32(leaf), k.Form.Definition, k.Form.Priority, k.Form.NonPreemptible}
+	at := s.evicted[key]
+	if at == 0 || !s.like[at-1].again.open {
+		s.like = append(s.like, bucket{leaf: int32(leaf), again: &followers{order: order, first: it, open: true}})
+		k.bucket = int32(len(s.like))
+		s.evicted[key] = k.bucket
+		order.Push(leaf, it)
+		return
+	}
+	f := s.like[at-1].again
+	k.bucket = -at
+	if it.Compare(f.first) < 0 {
+		order.Remove(leaf, f.first)
+		order.Push(leaf, it)
+		w.Works[f.first.ID].bucket, k.bucket = -at, at
+		it, f.first = f.first, it
+	}
+	f.push(it)
+}
+
+// isLikeOthers says whether an evicted workload is refused where one of its like is: it holds
+// nothing, nothing is leaving, and who is refused gets nothing by that.
+func (s enqueuing) isLikeOthers(k *Work) bool {
+	return s.kept == nil && !s.pool.Blocks && !s.pool.reserves() && len(k.Others) == 0 && k.Status == waiting &&
+		(k.Live < 0 || !s.world.holds(k)) && !s.pool.Index.Releasing()
+}
+
+// nextAgain lines up the first that waits behind in a bucket of evicted ones.
+func (s enqueuing) nextAgain(at int32) {
+	f := s.like[at-1].again
+	for f.open = false; len(f.heap) > 0 && !f.open; {
+		it := f.pop()
+		if k := &s.world.Works[it.ID]; k.bucket == -at {
+			k.bucket, f.first, f.open = at, it, true
+			f.order.Push(int(s.like[at-1].leaf), it)
+		}
+	}
+}
+
+// unfollow has a workload that has left its order be no part of a bucket of evicted ones.
+func (s enqueuing) unfollow(i int32) {
+	k := &s.world.Works[i]
+	if k.bucket = max(k.bucket, 0); s.isFirst(k) {
+		at := k.bucket
+		if k.bucket = 0; s.like[at-1].again.open {
+			s.nextAgain(at)
+		}
+	}
+}
+
+// isFirst says whether a workload is the first of a bucket of evicted ones.
+func (s enqueuing) isFirst(k *Work) bool {
+	return k.bucket > 0 && int(k.bucket) <= len(s.like) && s.like[k.bucket-1].again != nil
+}
+
+// push puts an item behind.
+func (f *followers) push(it queue.Item) {
+	f.heap = append(f.heap, it)
+	h := f.heap
+	for i := len(h) - 1; i > 0 && h[i].Compare(h[(i-1)/2]) < 0; i = (i - 1) / 2 {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+	}
+}
+
+// pop takes out the first of those behind; there must be one.
+func (f *followers) pop() queue.Item {
+	h, last := f.heap, len(f.heap)-1
+	out := h[0]
+	h[0], f.heap = h[last], h[:last]
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
+			if h[child].Compare(h[least]) < 0 {
+				least = child
+			}
+		}
+		if least == i {
+			return out
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}
+
 // leave takes an item out of its order.
 func (s enqueuing) leave(order *queue.Queues, leaf int, it queue.Item) {
 	if s.kept != nil {
 		s.kept.move(order, leaf, it, false)
 		return
+	}
+	k := &s.world.Works[it.ID]
+	if k.bucket = max(k.bucket, 0); s.isFirst(k) {
+		s.like[k.bucket-1].again.open = false
 	}
 	order.Remove(leaf, it)
 }
@@ -134,6 +248,14 @@ func (s enqueuing) rearm() {
 		}
 		if it, ok := w.item(one.item.ID, one.item.Form); ok {
 			one.order.Push(one.leaf, s.asOrdered(it))
+			if s.isFirst(k) {
+				s.like[k.bucket-1].again.open = true
+			}
+		}
+	}
+	for at := range s.like {
+		if f := s.like[at].again; f != nil && !f.open { // the first has come back, or started
+			s.nextAgain(int32(at) + 1)
 		}
 	}
 }
@@ -189,7 +311,7 @@ func (s enqueuing) putOff(order *queue.Queues, leaf int, it queue.Item) {
 // only the first.
 func (s *Solver) fill() {
 	leaves := len(s.pool.Parent)
-	s.like = s.like[:0]
+	s.like, s.evicted = s.like[:0], make(map[kind]int32)
 	kinds := make(map[kind]int32)
 	lists := make([][]queue.Item, leaves)
 	s.eachItem(func(leaf int32, it queue.Item) {

@@ -114,6 +114,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 		return false, err
 	}
 	defer func() { s.promises.making = false }()
+	defer s.promising().serve(it.ID)()
 	found, err := s.wayFor(k, it, at, add, asks)
 	if found == nil || err != nil || s.telling {
 		return found != nil, err

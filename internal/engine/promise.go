@@ -21,6 +21,8 @@ type promises struct {
 	profile *placement.Profile
 	at      int64      // Pool.changes when the profile was what stands, plus one
 	list    []*promise // in their order
+	byWork  map[int32]*promise
+	asked   []ended // see [admitting.promisedTo]; nil until it is asked for
 	// tree is what of the queues' use ends, by its end; nil until it is asked for.
 	tree      []ended
 	withdrawn []*promise
@@ -32,6 +34,9 @@ type promises struct {
 	standersOn standersOn
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
+	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
+	// promised is in nobody's way then, as it has no promise once it has started.
+	serves int32
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 }
@@ -63,13 +68,30 @@ type promise struct {
 // reserves says whether the pool promises anything.
 func (p *Pool) reserves() bool { return p.Policy.Reserve.Depth > 0 }
 
+// looksAhead says whether what the pool decides depends on what time it is, as something is promised or
+// reserved there.
+func (p *Pool) looksAhead() bool { return p.reserves() || len(p.Reserved) > 0 }
+
 // of is the promise of a workload, or nil.
 func (s promising) of(work int32) *promise {
-	at := slices.IndexFunc(s.promises.list, func(p *promise) bool { return p.work == work })
-	if at < 0 {
-		return nil
+	return s.promises.byWork[work]
+}
+
+// add adds a promise behind the others.
+func (all *promises) add(p *promise) {
+	if all.byWork == nil {
+		all.byWork = make(map[int32]*promise)
 	}
-	return s.promises.list[at]
+	all.list, all.byWork[p.work], all.asked = append(all.list, p), p, nil
+}
+
+// remove forgets a promise, if it is one of them.
+func (all *promises) remove(p *promise) {
+	if all.byWork[p.work] == p {
+		all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
+		delete(all.byWork, p.work)
+		all.asked = nil
+	}
 }
 
 // keep has all promises of the state stand at their time and places, if they can, and then
@@ -86,7 +108,7 @@ func (s promising) keep() error {
 			continue
 		}
 		if p := s.read(i); p != nil {
-			s.promises.list = append(s.promises.list, p)
+			s.promises.add(p)
 		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.Status == waiting {
 			if k.Reserved.Gathers && k.NotBefore >= 0 { // it lets go
 				v.Code, v.Until = NotBefore, k.NotBefore
@@ -322,7 +344,7 @@ func (s promising) meet(a, b *promise) bool {
 // withdraw takes a promise back.
 func (s promising) withdraw(p *promise, cause *Verdict) {
 	all := &s.promises
-	all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
+	all.remove(p)
 	if all.profile != nil {
 		all.profile.Release(p.work)
 		all.profile.Behind(p.work, nil)
@@ -345,7 +367,7 @@ func (s promising) seek(p *promise, window placement.Window) (found bool) {
 func (s promising) seekIn(p *promise, window placement.Window) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	var had []placement.Stay
-	if !p.lost && slices.Contains(s.promises.list, p) {
+	if !p.lost && s.of(p.work) == p {
 		had = slices.Clone(p.stays)
 	}
 	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.behind().some(), int64(0)
@@ -496,7 +518,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		s.layBack(lifted, nil)
 		return false
 	}
-	all.list = append(all.list, p) // its queues count it when others are held again
+	all.add(p) // its queues count it when others are held again
 	slices.SortStableFunc(all.list, s.compare)
 	broken := s.layBack(lifted, p)
 	all.made++
@@ -526,7 +548,7 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.freed+1 || !slices.Contains(s.promises.list, p) {
+			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.freed+1 || s.of(p.work) != p {
 				continue
 			}
 			if s.earlier(p) {

@@ -162,7 +162,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	reached, own := int32(0), false
 	due := s.sparing().due(r)
 	bound := func(p *promise) bool {
-		return p.at < r.until && p.work != r.work && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
+		return p.at < r.until && s.isOfAnother(p, r.work) && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
 	}
 	for _, p := range all.list {
 		switch {
@@ -342,7 +342,7 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 func (s promising) fulfil(work int32) {
 	all := &s.promises
 	if p := s.of(work); p != nil {
-		all.list = slices.DeleteFunc(all.list, func(other *promise) bool { return other == p })
+		all.remove(p)
 		if all.profile != nil {
 			all.profile.Release(work)
 		}
@@ -393,6 +393,19 @@ func (s promising) makesRoom() error {
 	err := s.layAgain()
 	s.promises.making = true
 	return err
+}
+
+// serve has others make way for a workload, and returns what ends that.
+func (s promising) serve(work int32) (end func()) {
+	before := s.promises.serves
+	s.promises.serves = work + 1
+	return func() { s.promises.serves = before }
+}
+
+// isOfAnother says whether a promise is in the way of a workload in that it is not its own, nor that of
+// whom it makes way for.
+func (s promising) isOfAnother(p *promise, i int32) bool {
+	return p.work != i && p.work+1 != s.promises.serves
 }
 
 // ratherWaits says whether a workload has a promise that is so near that it makes no room

@@ -46,7 +46,10 @@ func (s promising) rename(node int32, to []int32) {
 	for _, p := range s.promises.list {
 		for at := range p.stays {
 			place := &p.stays[at].Place
-			if now := renamed(place.Devices, to); place.Node == node && now != place.Devices {
+			if place.Node != node { // it may have other devices, and more
+				continue
+			}
+			if now := renamed(place.Devices, to); now != place.Devices {
 				if p.asFound == nil {
 					p.asFound = slices.Clone(p.stays)
 				}

@@ -146,14 +146,17 @@ func (s reprieving) seatUnit(o *outUnit, where seating) (back bool, err error) {
 	if _, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
 		return false, nil
 	}
-	seats := slices.Clone(o.seats)
-	switch {
-	case where&oldPlace != 0 && !s.strays(o) && s.takeOld(o):
-	case where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) || !s.takeNew(o, seats, where&placedAnew != 0):
-		return false, nil
-	default:
-		w.booking().elsewhere(i, o.seats, seats, where&stillBegun != 0)
+	if where&oldPlace != 0 && !s.strays(o) && s.takeOld(o, o.seats) {
+		return true, s.seatAgain(o, slices.Clone(o.seats))
 	}
+	if where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) {
+		return false, nil
+	}
+	seats := slices.Clone(o.seats)
+	if !s.takeNew(o, seats, where&placedAnew != 0) {
+		return false, nil
+	}
+	w.booking().elsewhere(i, o.seats, seats, where&stillBegun != 0)
 	return true, s.seatAgain(o, seats)
 }
 
@@ -190,14 +193,22 @@ func (s reprieving) stepsBelow(o *outUnit) bool {
 	return steps >= o.unit.Step
 }
 
-// takeOld takes the unit's old places if all of them are free.
-func (s reprieving) takeOld(o *outUnit) bool {
+// takeOld takes the unit's old places, in which its tasks have these seats, if all of them are
+// free, and what is promised of them is as free then as it was.
+func (s reprieving) takeOld(o *outUnit, seats []Seat) bool {
+	if !s.trial && !s.promises.making && s.promising().layAgain() != nil {
+		return false
+	}
 	m := s.pool.Index.Mark()
 	for _, t := range o.unit.Tasks {
 		if !s.pool.Index.Fits(t.Shape, t.Place) || s.pool.Index.Take(t.Shape, t.Place) != nil {
 			s.pool.Index.Undo(m)
 			return false
 		}
+	}
+	if !s.promising().sparing().mayComeHome(o.unit, seats) {
+		s.pool.Index.Undo(m)
+		return false
 	}
 	s.pool.Index.Commit(m)
 	return true
@@ -323,13 +334,13 @@ func (s reprieving) placeAnew(o *outUnit) bool {
 	return found && err == nil
 }
 
-// stays starts and charges a unit that consolidation has taken where it was, in
-// the journals only.
-func (s reprieving) stays(u *preempt.Unit) bool {
+// stays starts and charges a unit that consolidation has taken where it was, with these seats,
+// in the journals only.
+func (s reprieving) stays(u *preempt.Unit, seats []Seat) bool {
 	k := &s.world.Works[u.Work]
 	o := &outUnit{unit: u}
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
-	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o, seats) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
 }
 
 // leaves takes back what stays has done.
@@ -430,6 +441,9 @@ func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
 		}
 	}
 	w.reenter(i)
+	if o.unit.Step == 0 { // it may have been promised something while it was out
+		s.promising().fulfil(i)
+	}
 	// Which unit its tasks are in now may depend on what has not come back yet.
 	if err := p.Tree.Charge(int(o.unit.Leaf), s.chargeAt(o.unit, seats), o.unit.NonPreemptible); err != nil {
 		return err

@@ -61,6 +61,9 @@ func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error
 			continue
 		}
 		tried = true
+		if k.Status != leaving && !s.isFreeInAll(s.needOf(d, unit.Add)) { // which claims what is leaving, too
+			continue
+		}
 		if done, err := s.replaceFor(k, it, slices.Clone(unit.Add), slices.Clone(asks)); done || err != nil {
 			return done, err
 		}
@@ -90,9 +93,6 @@ func (s freeStarts) startedSome() bool {
 // replaceFor is startReplacing for one unit.
 func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
 	b := s.preempting().beneficiary(k, it, it.Form, add, asks)
-	if k.Status != leaving && !s.isFreeInAll(b.Need) { // which claims what is leaving, too
-		return false, nil
-	}
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
 		return b.Start()
@@ -100,6 +100,7 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 	if err := s.promising().layAgain(); err != nil {
 		return false, err
 	}
+	defer s.promising().serve(it.ID)()
 	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
 		for set, n := range add {
 			if n > 0 && s.pool.Index.Admissible(b.Shapes[set], node) {
@@ -125,6 +126,17 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 	return true, s.settleLifted(lifts, r.largest)
 }
 
+// needOf is what nodes must give for a unit, by resource, until it is called again.
+func (s freeStarts) needOf(d *Definition, add []int32) []int64 {
+	s.need = append(s.need[:0], make([]int64, s.pool.Plain)...)
+	for set, n := range add {
+		if n > 0 {
+			addNeed(s.need, &d.Sets[set], int64(n))
+		}
+	}
+	return s.need
+}
+
 // asTried does what has been tried, beside promises that lie where they lay then: they are
 // laid again when all has its place.
 func (s *Solver) asTried(do func() (bool, error)) (bool, error) {
@@ -137,17 +149,17 @@ func (s *Solver) asTried(do func() (bool, error)) (bool, error) {
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:
 // placing something anew frees nothing in all, unless it asks device memory, which
 // is another part of another device, or claims what is leaving.
-func (s freeStarts) isFreeInAll(need quota.Amounts) bool {
+func (s freeStarts) isFreeInAll(need []int64) bool {
 	if s.startedToClaim {
 		return true
 	}
 	free := s.pool.Index.Free(-1)
-	return !slices.ContainsFunc(need, func(n quota.Amount) bool {
-		if n.Resource == 0 {
-			return free.Milli < n.Value && !s.startedByMemory
+	for r, n := range need {
+		if n > 0 && r == 0 && free.Milli < n && !s.startedByMemory || n > 0 && r > 0 && free.Amounts[r-1] < n {
+			return false
 		}
-		return free.Amounts[n.Resource-1] < n.Value
-	})
+	}
+	return true
 }
 
 // settleLifted gives lifted starts their new places.
@@ -317,7 +329,7 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
 	r.begin = func() bool {
 		_, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
-		return ok && s.reprieving().takeOld(o) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
+		return ok && s.reprieving().takeOld(o, o.seats) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
 	}
 	r.helpsOn = func(node int32) bool {
 		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
@@ -353,5 +365,5 @@ func (s freeStarts) mayComeBack(o *outUnit) bool {
 		}
 		addNeed(need, &d.Sets[o.seats[i].Set], 1)
 	}
-	return s.isFreeInAll(needed(need))
+	return s.isFreeInAll(need)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // Whether what is placed, or promised, leaves what is promised to others as it stands: for as long
@@ -18,7 +19,7 @@ func (s promising) sparing() sparing { return sparing{s} }
 // others as it stands, of all resources of their nodes: tasks at places that are free, beside all
 // that stands.
 func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
-	inItsWay := func(p *promise) bool { return p.work != i && p.at < until }
+	inItsWay := func(p *promise) bool { return s.isOfAnother(p, i) && p.at < until }
 	if len(tasks) == 0 || !slices.ContainsFunc(s.promises.list, inItsWay) {
 		return true
 	}
@@ -37,7 +38,7 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 // time on: of its devices, or of its node where it has none.
 func (s sparing) isPromised(i int32, until int64, node int32, devices uint64) bool {
 	return slices.ContainsFunc(s.promises.list, func(p *promise) bool {
-		return p.work != i && p.at < until && p.overlaps(node, devices)
+		return s.isOfAnother(p, i) && p.at < until && p.overlaps(node, devices)
 	})
 }
 
@@ -52,9 +53,18 @@ func (s sparing) leavesAlone(o *outUnit, seats []Seat, d *Definition) bool {
 		return true
 	}
 	x := s.pool.Index
+	var moved []placement.Stay
+	var home []Seat
+	for at := range seats {
+		if one, was := &seats[at], &o.seats[at]; one.Node == was.Node && one.Devices == was.Devices {
+			home = append(home, *one)
+		}
+	}
+	if !s.mayComeHome(o.unit, home) {
+		return false
+	}
 	m := x.Mark()
 	defer x.Undo(m)
-	var moved []placement.Stay
 	for at := range seats {
 		one, was := &seats[at], &o.seats[at]
 		if one.Node == was.Node && one.Devices == was.Devices {
@@ -67,6 +77,82 @@ func (s sparing) leavesAlone(o *outUnit, seats []Seat, d *Definition) bool {
 		moved = append(moved, task)
 	}
 	return s.mayStand(o.unit.Work, s.reachesStill(o).until, moved)
+}
+
+// mayComeHome says whether tasks of a unit that was taken leave what is promised to others as it
+// stands, now that they have their places in the index again, in which they ran: others may have
+// been given since what was free while they were out. They are there no longer than they were
+// expected to be, and step aside as they did.
+func (s sparing) mayComeHome(u *preempt.Unit, home []Seat) bool {
+	if len(s.promises.list) == 0 || len(home) == 0 {
+		return true
+	}
+	now, use := s.promises.profile, s.pool.Tree.Mark()
+	defer s.pool.Tree.Undo(use)
+	if s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	tried := s.trial || s.promises.making
+	var meets []*promise
+	for _, p := range s.promises.list { // what is promised in this solve finds other places
+		if s.isOfAnother(p, u.Work) && !p.gathers && len(now.Held(p.work)) > 0 && (tried || p.was != nil) && s.meets(p, u.Work, home) {
+			meets = append(meets, p)
+		}
+	}
+	if len(meets) == 0 {
+		return true
+	}
+	stands := false
+	s.asItIs(meets, func() {
+		stands = !slices.ContainsFunc(meets, func(p *promise) bool { return !s.standsStill(p) })
+	})
+	if !stands && !tried {
+		s.asItIs(s.promises.list, func() { _, stands = s.together(func(p *promise) bool { return p.was != nil }) })
+	}
+	return stands
+}
+
+// meets says whether tasks of a workload are in the way of a promise, or of its queue, when its time
+// comes.
+func (s sparing) meets(p *promise, i int32, home []Seat) bool {
+	w := s.world
+	k, f := &w.Works[i], s.world.FormOf(&w.Works[p.work], p.form)
+	binds := s.binds(f, p.asks)
+	return slices.ContainsFunc(home, func(one Seat) bool {
+		return s.promises.profile.Round(one.endsIn(w, k)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
+	})
+}
+
+// asItIs calls do with a profile that knows of the nodes of some promises what stands there in the
+// index, though it be tried only.
+func (s sparing) asItIs(known []*promise, do func()) {
+	all, w := &s.promises, s.world
+	before, tree, listed := all.profile, all.tree, all.standersOn
+	defer func() { all.profile, all.tree, all.standersOn = before, tree, listed }()
+	all.profile, all.tree, all.standersOn = before.Afresh(), nil, standersOn{}
+	nodes := make(map[int32]bool)
+	for _, p := range known {
+		for at := range p.stays {
+			nodes[p.stays[at].Place.Node] = true
+		}
+	}
+	var stands []placement.Stay
+	for i, one := range s.behind().standing() {
+		if nodes[w.Position[one.Node]] && !s.behind().isOut(i, one) {
+			stay := s.stayOf(i, one)
+			all.profile.Stands(stay)
+			stands = append(stands, stay)
+		}
+	}
+	for _, p := range all.list {
+		all.profile.Behind(p.work, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
+			return !slices.ContainsFunc(stands, func(other placement.Stay) bool { return other.Place == one.Place && other.Shape == one.Shape })
+		}))
+		if held := before.Held(p.work); len(held) > 0 {
+			all.profile.Hold(p.work, held)
+		}
+	}
+	do()
 }
 
 // due is the promise of who would start, if its time has come, or nil: it is not in the way of those

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -137,15 +138,20 @@ func (s promising) newProfile() *placement.Profile {
 		}
 	}
 	for i, one := range s.behind().standing() {
-		k := &w.Works[i]
-		shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-		goes, _ := s.pool.evictedAt(w, k, one)
-		profile.Stands(placement.Stay{Shape: shape, Place: one.place(w), Until: min(one.endsIn(w, k), goes)})
+		profile.Stands(s.stayOf(i, one))
 	}
 	for i := range s.pool.Reserved {
 		profile.Opens(s.pool.Reserved[i].Until)
 	}
 	return profile
+}
+
+// stayOf is a task that stands, up to when it is predicted to end or to be evicted.
+func (s promising) stayOf(i int32, one *Seat) placement.Stay {
+	w := s.world
+	k := &w.Works[i]
+	goes, _ := s.pool.evictedAt(w, k, one)
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes)}
 }
 
 // standing yields who stands in the pool, task by task.
@@ -205,6 +211,15 @@ func (s behind) standingOn(p *promise) iter.Seq2[int32, *Seat] {
 			}
 		}
 	}
+}
+
+// isOut says whether the search at hand has taken a task out of the index, which stands in the
+// table.
+func (s behind) isOut(i int32, one *Seat) bool {
+	room := s.pool.Room
+	return s.promises.making && s.world.Room.told && slices.ContainsFunc(room.Of(i), func(id preempt.UnitID) bool {
+		return room.Taken(id) && room.Unit(id).Step == one.step
+	})
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload (B1).
@@ -282,14 +297,31 @@ func (s admitting) binds(f *Form, asks quota.Amounts) bool {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
-	for _, p := range s.promises.list {
-		of := s.world.FormOf(&s.world.Works[p.work], p.form)
-		if tree.Charge(int(of.Queue), p.asks, of.NonPreemptible) != nil {
+	for _, one := range s.promisedTo() {
+		if tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) != nil {
 			return true
 		}
 	}
 	_, ok := tree.Check(int(f.Queue), asks, f.NonPreemptible)
 	return !ok
+}
+
+// promisedTo is what all that is promised asks together, by queue.
+func (s admitting) promisedTo() []ended {
+	all := &s.promises
+	if all.asked != nil || len(all.list) == 0 {
+		return all.asked
+	}
+	for _, p := range all.list {
+		of := s.world.FormOf(&s.world.Works[p.work], p.form)
+		at := slices.IndexFunc(all.asked, func(one ended) bool { return one.leaf == of.Queue && one.nonPreemptible == of.NonPreemptible })
+		if at < 0 {
+			at = len(all.asked)
+			all.asked = append(all.asked, ended{leaf: of.Queue, nonPreemptible: of.NonPreemptible})
+		}
+		all.asked[at].charge, _ = all.asked[at].charge.AddScaled(p.asks, 1) // Check bounds every sum
+	}
+	return all.asked
 }
 
 // until is when a promise has ended, if it begins at its time: rounded up, as what runs ends.

@@ -162,7 +162,7 @@ func (l *keptLine) mayReplace(k *waitingClass) bool {
 		}
 		addNeed(need, &d.Sets[set], int64(n))
 	}
-	return freeStarts{q.solver}.isFreeInAll(needed(need))
+	return freeStarts{q.solver}.isFreeInAll(need)
 }
 
 // mayMakeRoom says whether somebody may be made room for: a bound does not tell

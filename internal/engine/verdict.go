@@ -212,6 +212,7 @@ func (v Verdict) ofSet(definition int32, set int) Verdict {
 func (w *World) tellActions(d *Decision) {
 	for i := range d.Actions {
 		a := &d.Actions[i]
+		a.Behind = d.behindWhom(a)
 		if a.Kind == Evict { // what was cut starts again in this plan
 			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.cut && !startsAgain(w, a.Work) // in this plan
 		}

@@ -1,7 +1,11 @@
 package browser
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"image/color"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 // playground builds the playground once.
@@ -54,6 +61,9 @@ func TestPlayground(t *testing.T) {
 				}
 				if frames := evaluate[int](t, ctx, `document.querySelectorAll("#out iframe").length`); (frames == 1) != (want == "") {
 					t.Errorf("%s: %d frames", view, frames)
+				}
+				if want == "" && !drawn(t, ctx, "#out iframe") {
+					t.Errorf("%s, %d-%s: the frame stays empty", view, width, scheme)
 				}
 				picture(t, ctx, "playground.html", fmt.Sprintf("%d-%s-%s", width, scheme, strings.ReplaceAll(view, " ", "")))
 			}
@@ -102,4 +112,31 @@ func TestPlayground(t *testing.T) {
 	if text := problem(); !strings.Contains(text, "The link cannot be opened") {
 		t.Errorf("a broken link: %q", text)
 	}
+}
+
+// drawn waits until something is to be seen in an element, whatever it holds.
+func drawn(t *testing.T, ctx context.Context, selector string) bool {
+	t.Helper()
+	at := evaluate[[]float64](t, ctx, `(() => { const r = document.querySelector("`+selector+`").getBoundingClientRect(); return [r.left, r.top + scrollY, r.right, r.bottom + scrollY]; })()`)
+	for range 50 {
+		text, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		colours := make(map[color.Color]bool)
+		for y := int(at[1]); y < int(at[3]); y++ {
+			for x := int(at[0]); x < int(at[2]); x++ {
+				colours[picture.At(x, y)] = true
+			}
+		}
+		if len(colours) > 20 {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
 }

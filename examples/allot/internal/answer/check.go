@@ -49,6 +49,30 @@ func (a *checkAnswer) Write(p *output.Page) {
 	tellLeft(p, "", len(a.warnings)-len(shown), "")
 }
 
+// A FileFault is a fault of a file, and where it is; line 0 is not known.
+type FileFault struct {
+	File  string      `json:"file"`
+	Line  int         `json:"line,omitzero"`
+	Fault allot.Fault `json:"fault"`
+}
+
+// Faulty answers what is wrong with a state, for programs.
+func Faulty(faults []FileFault) output.Answer { return faultyAnswer(faults) }
+
+type faultyAnswer []FileFault
+
+func (a faultyAnswer) Data() any {
+	return struct {
+		Faults []FileFault `json:"faults"`
+	}{a}
+}
+
+func (a faultyAnswer) Write(p *output.Page) {
+	for _, f := range a {
+		p.Line(output.Red, f.Fault.String())
+	}
+}
+
 // Verified answers that a plan is lawful, or which rules it breaks.
 func Verified(problems []string) output.Answer { return verifyAnswer(problems) }
 

@@ -1,14 +1,8 @@
 package answer
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/words"
-	"github.com/allotsched/allot/internal/prose"
 )
 
 // FindWorkload is the ID of the workload that somebody means: the ID itself, or the name
@@ -29,7 +23,7 @@ func FindWorkload(s *allot.State, name string) (string, error) {
 	if len(same) == 1 {
 		return same[0], nil
 	}
-	return "", Unknown("workload", name, names)
+	return "", words.Unknown("workload", name, names)
 }
 
 // FindQueue and FindNode are the same for queues and nodes.
@@ -41,7 +35,22 @@ func FindQueue(s *allot.State, name string) (*allot.Queue, error) {
 		}
 		names = append(names, s.Queues[i].ID)
 	}
-	return nil, Unknown("queue", name, names)
+	return nil, words.Unknown("queue", name, names)
+}
+
+// LeafQueues are the queues that jobs may be in.
+func LeafQueues(s *allot.State) []string {
+	inner := make(map[string]bool)
+	for i := range s.Queues {
+		inner[s.Queues[i].Parent] = true
+	}
+	var out []string
+	for i := range s.Queues {
+		if id := s.Queues[i].ID; !inner[id] {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // FindNode is the node of the ID.
@@ -53,61 +62,5 @@ func FindNode(s *allot.State, name string) (*allot.Node, error) {
 		}
 		names = append(names, s.Nodes[i].ID)
 	}
-	return nil, Unknown("node", name, names)
-}
-
-// Unknown says that there is no such name, and which ones are nearest to it.
-func Unknown(what, name string, known []string) error {
-	if len(known) == 0 {
-		return fmt.Errorf("there is no %s %q, nor any other", what, name)
-	}
-	return fmt.Errorf("there is no %s %q; the nearest: %s", what, name, strings.Join(nearest(name, known, 5), ", "))
-}
-
-// nearest are the names that are most like one, at most so many.
-func nearest(name string, known []string, most int) []string {
-	type scored struct {
-		name string
-		far  int
-	}
-	wanted := strings.ToLower(name)
-	list := make([]scored, len(known))
-	for i, k := range known {
-		lower := strings.ToLower(k)
-		far := distance(wanted, lower)
-		if strings.Contains(lower, wanted) || strings.Contains(wanted, lower) {
-			far /= 4 // a part of the name is near to it
-		}
-		list[i] = scored{k, far}
-	}
-	slices.SortFunc(list, func(a, b scored) int { return cmp.Or(cmp.Compare(a.far, b.far), strings.Compare(a.name, b.name)) })
-	var out []string
-	for _, s := range list[:min(most, len(list))] {
-		out = append(out, prose.Word(s.name))
-	}
-	return out
-}
-
-// distance is how many letters have to be changed, put in or left out to make one text of
-// the other. Of long texts only the beginning counts.
-func distance(a, b string) int {
-	const most = 40
-	x, y := []rune(a), []rune(b)
-	x, y = x[:min(most, len(x))], y[:min(most, len(y))]
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		before := row[0]
-		row[0] = i + 1
-		for j := range y {
-			change := before
-			if x[i] != y[j] {
-				change++
-			}
-			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
+	return nil, words.Unknown("node", name, names)
 }

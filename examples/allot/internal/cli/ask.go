@@ -67,7 +67,7 @@ when those would start that wait. -o wide has the reason in words.`,
 	choices(cmd, "sort", answer.SortKeys())
 	choices(cmd, "status", answer.Statuses())
 	choices(cmd, "reason", answer.Codes())
-	s.completeQueues(cmd)
+	s.completeQueues(cmd, asFiles)
 	return fileArguments(cmd)
 }
 
@@ -168,7 +168,7 @@ its fair share came about, with all the sums.`,
 		},
 	})
 	cmd.Flags().StringVar(&queue, "queue", "", "why the fair share of this `queue` is what it is")
-	s.completeQueues(cmd)
+	s.completeQueues(cmd, asFiles)
 	return cmd
 }
 
@@ -205,34 +205,6 @@ func needs(text string) cobra.PositionalArgs {
 	}
 }
 
-// choices completes a flag that takes one of some words.
-func choices(cmd *cobra.Command, flag string, words []string) {
-	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // there is no such flag, which every run would find
-	}
-}
-
-// completeQueues completes the flag -queue of a command.
-func (s *Session) completeQueues(cmd *cobra.Command) {
-	err := cmd.RegisterFlagCompletionFunc("queue", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		d, err := s.Document()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		var names []string
-		for i := range d.State.Queues {
-			if id := d.State.Queues[i].ID; strings.HasPrefix(id, begun) {
-				names = append(names, id)
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		panic(err) // there is no such flag, which every run would find
-	}
-}
-
 // job solves the state and finds the job that the first argument names.
 func (s *Session) job(args []string) (*Solution, string, error) {
 	solution, err := s.Solve(args[1:]...)
@@ -241,24 +213,6 @@ func (s *Session) job(args []string) (*Solution, string, error) {
 	}
 	id, err := answer.FindWorkload(solution.State, args[0])
 	return solution, id, err
-}
-
-// completeJobs completes the name of a job.
-func (s *Session) completeJobs(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	d, err := s.Document()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
-	for i := range d.State.Workloads {
-		if id := d.State.Workloads[i].ID; strings.HasPrefix(id, begun) {
-			names = append(names, id)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func helpsCommand(s *Session) *cobra.Command {

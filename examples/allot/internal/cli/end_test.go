@@ -91,6 +91,40 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: got %q", c.begun, got)
 		}
 	}
+	for _, c := range []struct{ line, want string }{
+		{"list -st", "-status\t"},
+		{"list --st", "--status\t"},
+		{"why vision/se", "vision/segment\n:4\n"},
+		{"helps se", "segment\n:4\n"},
+		{"minimise giant x", ":0\n"},
+		{"minimise -reason ", "impossible-node\n"},
+		{"shares -queue vi", "vision\n:4\n"},
+		{"fit -gpus 4 -queue vi", "vision\n:4\n"},
+		{"fit job.yaml -queue vi", "vision\n:4\n"},
+		{"whatif -quota vi", "vision=\n:6\n"},
+		{"whatif -limit vi", "vision=\n:6\n"},
+		{"whatif -add 2xh1", "2xh1\n2xh10\n"},
+		{"whatif -add 3", "3xh1\n"},
+		{"whatif -add ", "1xh1\n"},
+		{"whatif -add x", ":4\n"},
+		{"whatif -cordon h3,h10", "h3,h10\n:4\n"},
+		{"whatif -uncordon ", "a8\n:4\n"},
+		{"whatif -lose a", "a1\n"},
+		{"whatif -end asr,seg", "asr,segment\n:4\n"},
+		{"whatif -priority seg", "segment=\n:6\n"},
+		{"whatif -class segment=b", "segment=build\n:4\n"},
+		{"whatif -to segment=sp", "segment=speech\n:4\n"},
+		{"whatif -submit x", ":0\n"},
+	} {
+		words := strings.Split(c.line, " ")
+		args := append([]string{"__complete", words[0], "-f", lab}, words[1:]...)
+		if got := ask(t, "", args...); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.line, got, c.want)
+		}
+	}
+	if got := ask(t, "", "__complete", "whatif", lab, "-quota", "vi"); !strings.HasPrefix(got, "vision=\n") {
+		t.Errorf("with the state as an argument: got %q", got)
+	}
 	if got := ask(t, "", "completion", "bash"); !strings.Contains(got, "__allot") {
 		t.Errorf("got %.80q", got)
 	}

@@ -26,12 +26,25 @@ func checkCommand(s *Session) *cobra.Command {
 		Short: "whether a state is sound: every fault with file and line, and what is odd",
 		RunE: func(_ *cobra.Command, files []string) error {
 			solution, err := s.Solve(files...)
+			var faulty *input.Error
+			if errors.As(err, &faulty) && (s.format == output.JSON || s.format == output.YAML) {
+				return errors.Join(s.Answer(answer.Faulty(faultsOf(faulty))), errWrong)
+			}
 			if err != nil {
 				return err
 			}
 			return s.Answer(answer.Check(solution.State, solution.Plan.Warnings))
 		},
 	})
+}
+
+// faultsOf are the faults of files for programs.
+func faultsOf(e *input.Error) []answer.FileFault {
+	var out []answer.FileFault
+	for _, f := range e.Faults {
+		out = append(out, answer.FileFault{File: f.File, Line: f.Line, Fault: f.Fault})
+	}
+	return out
 }
 
 func verifyCommand(s *Session) *cobra.Command {
@@ -93,6 +106,7 @@ ends it and prints what is left by then.`,
 	}
 	cmd.Flags().IntVar(&solves, "solves", 0, "how many `solves` to spend; 0 is 20,000")
 	cmd.Flags().StringVar(&code, "reason", "", "the `code` of the reason, such as no-capacity")
+	choices(cmd, "reason", answer.Codes())
 	return cmd
 }
 

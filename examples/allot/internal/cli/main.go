@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/allotsched/allot/examples/allot/internal/output"
 )
@@ -77,9 +76,10 @@ const atLast = 5 * time.Second
 func run(ctx context.Context, s *Session, args []string) int {
 	s.ctx = ctx
 	root := rootCommand(s)
+	args, single := completing(args)
 	root.SetArgs(longFlags(root, args))
 	root.SetIn(s.Stdin)
-	root.SetOut(s.Stdout)
+	root.SetOut(singleDashes(s.Stdout, single))
 	root.SetErr(s.Stderr)
 	asked, err := root.ExecuteContextC(ctx)
 	return exitCode(s.Stderr, asked.CommandPath(), err)
@@ -113,7 +113,7 @@ func rootCommand(s *Session) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	root.SetVersionTemplate("allot {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringArrayVarP(&s.files, "file", "f", nil, "a `file` of the state; several make one state")
@@ -131,7 +131,7 @@ func rootCommand(s *Session) *cobra.Command {
 			if check == nil {
 				check = cobra.NoArgs
 			}
-			if what := oneForm(cmd.Name()); what != "" && s.format != output.Text {
+			if what := oneForm(cmd.Name()); what != "" && s.format != output.Text && !(cmd.Name() == "schema" && s.format == output.JSON) {
 				return usagef("the answer is %s, and -o has no other form of it", what)
 			}
 			if err := check(cmd, args); err != nil {
@@ -158,30 +158,6 @@ func oneForm(command string) string {
 		return "a JSON Schema"
 	}
 	return ""
-}
-
-// longFlags writes flags of several letters with two dashes, as the library for
-// commands wants them; what is no such flag stays as it is.
-func longFlags(root *cobra.Command, args []string) []string {
-	known := map[string]bool{"help": true, "version": true}
-	note := func(f *pflag.Flag) { known[f.Name] = true }
-	root.PersistentFlags().VisitAll(note)
-	for _, c := range root.Commands() {
-		c.Flags().VisitAll(note)
-	}
-	out := make([]string, len(args))
-	for i, arg := range args {
-		out[i] = arg
-		if arg == "--" {
-			copy(out[i:], args[i:])
-			break
-		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		if strings.HasPrefix(arg, "-") && len(name) > 1 && known[name] {
-			out[i] = "-" + arg
-		}
-	}
-	return out
 }
 
 // version is what the program was built from.

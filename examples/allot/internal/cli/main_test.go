@@ -71,11 +71,24 @@ func TestUsage(t *testing.T) {
 		{[]string{"schema", "-o", "yaml"}, "allot: the answer is a JSON Schema, and -o ", Usage},
 		{[]string{"plan"}, "allot: which state? name its files with -f FILE, or in ALLOT_STATE; allot plan -h shows the usage\n", Usage},
 		{[]string{"plan", "-", "-f", "-"}, "allot: standard input can be read once only; allot plan -h shows the usage\n", Usage},
-		{[]string{"plan", "-colour"}, "allot: unknown shorthand flag: 'c' in -colour; allot plan -h shows the usage\n", Usage},
+		{[]string{"plan", "-colour"}, "allot: there is no flag -colour; allot plan -h shows the usage\n", Usage},
+		{[]string{"whatif", "-qouta", "vision=12"}, "allot: there is no flag -qouta; did you mean -quota?; allot whatif -h shows the usage\n", Usage},
+		{[]string{"whatif", "--qouta=vision=12"}, "allot: there is no flag -qouta; did you mean -quota?; allot whatif -h shows the usage\n", Usage},
+		{[]string{"list", "-forcast", "3"}, "allot: there is no flag -forcast; did you mean -forecast?; ", Usage},
+		{[]string{"list", "-ouput", "json"}, "allot: there is no flag -ouput; did you mean -output?; ", Usage},
+		{[]string{"list", "-verbos"}, "allot: there is no flag -verbos; did you mean -verbose?; ", Usage},
+		{[]string{"list", "-quota", "vision=12"}, "allot: list has no flag -quota, but whatif has; ", Usage},
+		{[]string{"-verison"}, "allot: there is no flag -verison; did you mean -version?; allot -h shows the usage\n", Usage},
+		{[]string{"plan", "-ojsno", lab}, "allot: invalid argument \"jsno\" for \"-o, --output\" flag", Usage},
+		{[]string{"fit", "-gpus", "4", "-f", lab}, "allot: which queue? say -queue, or queue: in the job's file; there are vision, speech, serving, batch; allot fit -h shows the usage\n", Usage},
 		{[]string{"plan", "-o", "xml", "-"}, "allot: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, wide, json, yaml; allot plan -h shows the usage\n", Usage},
 		{[]string{"list", "-status", "waitz", lab}, "allot: -status must be one of evicted, ", Usage},
 		{[]string{"list", "-reason", "no-quot", lab}, "allot: -reason must be one of impossible-node, ", Usage},
 		{[]string{"list", "-forecast", "-1", lab}, "allot: -forecast must be 0 or more, is -1", Usage},
+		{[]string{"serve"}, "allot: which state? name its file, or a folder of them, or name it in ALLOT_STATE; allot serve -h", Usage},
+		{[]string{"serve", "-f", lab, lab}, "allot: takes one file, or a folder", Usage},
+		{[]string{"serve", "-f", "-"}, "allot: takes a file or a folder, which it reads anew", Usage},
+		{[]string{"serve", "-f", "testdata/none.yaml"}, "allot: ", Failed},
 		{[]string{"why"}, "allot: which job? name it before the files, such as allot why JOB; allot why -h shows the usage\n", Usage},
 		{[]string{"plan", "testdata/none.yaml"}, "allot: stat testdata/none.yaml: ", Failed},
 	} {
@@ -84,6 +97,36 @@ func TestUsage(t *testing.T) {
 		if code != test.code || stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), test.want) {
 			t.Errorf("%q: exit code %d, %q, %q, want %d and %q", test.args, code, &stdout, &stderr, test.code, test.want)
 		}
+	}
+}
+
+// Short flags may be together or with what they take, and what a flag takes may begin with a dash.
+func TestShortFlags(t *testing.T) {
+	want := ask(t, "", "list", "-v", "-f", lab)
+	for _, args := range [][]string{{"list", "-vf", lab}, {"list", "-f" + lab, "-verbose"}, {"list", "-file=" + lab, "--verbose"}} {
+		if got := ask(t, "", args...); got != want {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+	if got := ask(t, "", "list", "-match", "-queue", lab); !strings.HasPrefix(got, "nothing of 18 workloads") {
+		t.Errorf("got %s", got)
+	}
+	if got := ask(t, "", "plan", "-oyaml", lab); !strings.HasPrefix(got, "version: ") {
+		t.Errorf("got %.60s", got)
+	}
+}
+
+// A program is told the faults of a state as data.
+func TestFaultsAsData(t *testing.T) {
+	for _, form := range []string{"json", "yaml"} {
+		var stdout, stderr bytes.Buffer
+		code := plainly([]string{"check", "-o", form, "../../testdata/faulty.yaml"}, strings.NewReader(""), &stdout, &stderr)
+		if code != Failed || stderr.Len() > 0 || strings.Count(stdout.String(), "unknown-value") != 1 || strings.Count(stdout.String(), "line") != 3 {
+			t.Errorf("%s: exit code %d, %q, %s", form, code, &stderr, &stdout)
+		}
+	}
+	if got := ask(t, "", "schema", "-o", "json"); !strings.HasPrefix(got, "{") {
+		t.Errorf("got %.20q", got)
 	}
 }
 

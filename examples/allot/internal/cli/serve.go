@@ -16,7 +16,7 @@ func serveCommand(s *Session) *cobra.Command {
 	var listen string
 	var hosts []string
 	cmd := &cobra.Command{
-		Use:   "serve FILE|FOLDER",
+		Use:   "serve [FILE|FOLDER]",
 		Short: "a small web server on a state or a folder of them: report, why, what if, versions",
 		Long: `A small web server on a state, or on a folder whose files are a state each, the newest
 the last by name: the report, the picture, why a workload waits and what would help it,
@@ -27,8 +27,12 @@ anew. The server only reads, and by default only this machine reaches it.
   allot serve -listen 0.0.0.0:8420 -host gpus.example.com states/
 
 There is no login: give it another address only where whoever reaches it may see the state.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := s.one(args)
+			if err != nil {
+				return err
+			}
 			host, _, err := net.SplitHostPort(listen)
 			if err != nil {
 				return usagef("-listen: %v", err)
@@ -36,7 +40,7 @@ There is no login: give it another address only where whoever reaches it may see
 			for i := range hosts {
 				hosts[i] = strings.ToLower(hosts[i])
 			}
-			server, err := web.New(args[0], hosts)
+			server, err := web.New(path, hosts)
 			if err != nil {
 				return err
 			}

@@ -78,6 +78,23 @@ func (s *Session) Files(arguments ...string) ([]input.File, error) {
 	return input.Open(names, s.Stdin)
 }
 
+// one is the file or folder that a command is about which reads it itself.
+func (s *Session) one(arguments []string) (string, error) {
+	names := append(s.files[:len(s.files):len(s.files)], arguments...)
+	if len(names) == 0 && os.Getenv(StateVariable) != "" {
+		names = []string{os.Getenv(StateVariable)}
+	}
+	switch {
+	case len(names) == 0:
+		return "", usagef("which state? name its file, or a folder of them, or name it in %s", StateVariable)
+	case len(names) > 1:
+		return "", usagef("takes one file, or a folder, of which each file is a state")
+	case names[0] == "-":
+		return "", usagef("takes a file or a folder, which it reads anew, and no standard input")
+	}
+	return names[0], nil
+}
+
 // Document is the state that the command is about, checked.
 func (s *Session) Document(arguments ...string) (*input.Document, error) {
 	files, err := s.Files(arguments...)

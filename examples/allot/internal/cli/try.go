@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/edit"
 	"github.com/allotsched/allot/examples/allot/internal/input"
 	"github.com/allotsched/allot/explain"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // The commands about what might be: whatif and fit.
@@ -48,10 +50,11 @@ func whatifCommand(s *Session) *cobra.Command {
 -or begins another variant: several stand side by side in one table. A file for -change is
 
   merge: {queues: [{id: vision, resources: [{resource: gpu, quota: 12}]}]}
+  add: {queues: [{id: guests, resources: [{resource: gpu, quota: 2}]}]}
   remove: {workloads: [sweep-1]}
 
-where what stands under merge keeps all that it does not say; what stands beside it replaces
-nodes, queues, pools and jobs in full.`,
+where what stands under merge keeps all that it does not say, and what stands under add is new;
+what stands beside them replaces nodes, queues, pools and jobs in full.`,
 		Example: "  allot whatif -quota vision=12 -or -add 2xh1 -or -end sweep-1 -f state.yaml",
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return s.whatIf(cmd, edits, files)
@@ -63,6 +66,7 @@ nodes, queues, pools and jobs in full.`,
 	or := &orFlag{editFlag{edit.Kind{}, &edits}}
 	cmd.Flags().AddFlag(&pflag.Flag{Name: "or", Usage: "what follows is another variant", Value: or, NoOptDefVal: "true"})
 	cmd.Flags().SortFlags = false
+	s.completeEdits(cmd)
 	return cmd
 }
 
@@ -177,6 +181,9 @@ func fitCommand(s *Session) *cobra.Command {
 				job.Submitted = solution.State.Now
 			}
 			a, err := answer.Fit(cmd.Context(), solution.Snapshot, solution.Decision, job)
+			if needsQueue(err) {
+				return usagef("which queue? say -queue, or queue: in the job's file; there are %s", prose.Some(answer.LeafQueues(solution.State), ", ", 5))
+			}
 			if err != nil {
 				return err
 			}
@@ -186,8 +193,19 @@ func fitCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringVar(&gpus, "gpus", "", "what each task asks of GPUs: an `amount` such as 4, 0.5 or 40Gi")
 	cmd.Flags().IntVar(&count, "tasks", 1, "how many tasks start together")
 	cmd.Flags().StringVar(&queue, "queue", "", "the `queue` of the job")
-	s.completeQueues(cmd)
+	s.completeQueues(cmd, func(args []string) []string {
+		if gpus == "" {
+			return butFirst(args)
+		}
+		return args
+	})
 	return cmd
+}
+
+// needsQueue says whether an error is that a job names no queue where it must.
+func needsQueue(err error) bool {
+	var invalid *allot.InvalidError
+	return errors.As(err, &invalid) && len(invalid.Faults) == 1 && invalid.Faults[0].Code == allot.FaultQueueRequired
 }
 
 // asked is the job that fit is about, and the arguments that are the state's.

@@ -13,6 +13,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/answer"
 	"github.com/allotsched/allot/examples/allot/internal/input"
 	"github.com/allotsched/allot/examples/allot/internal/units"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -41,7 +42,7 @@ func Kinds() []Kind {
 		{"class", "JOB=NAME", "the priority class of a job", (*maker).class},
 		{"to", "JOB=QUEUE", "the job is in another queue", (*maker).to},
 		{"submit", "FILE", "the jobs of a file are submitted", (*maker).submit},
-		{"change", "FILE", "a change as a file: nouns in full, or parts of them under \"merge\"", (*maker).change},
+		{"change", "FILE", "a change as a file: nouns in full, parts of them under \"merge\", new ones under \"add\"", (*maker).change},
 	}
 }
 
@@ -254,7 +255,7 @@ func (m *maker) class(text string) error {
 			}
 		}
 		if !slices.Contains(known, value) {
-			return answer.Unknown("class", value, known)
+			return words.Unknown("class", value, known)
 		}
 		w.Class, w.Priority = value, 0
 		return nil
@@ -284,9 +285,13 @@ func (m *maker) submit(name string) error {
 	if err != nil {
 		return err
 	}
+	known := m.names()
 	for i := range jobs {
 		if slices.ContainsFunc(m.state.Workloads, func(w allot.Workload) bool { return w.ID == jobs[i].ID }) {
 			return fmt.Errorf("there is a workload %q already", jobs[i].ID)
+		}
+		if err := known.in("queue", jobs[i].Queue); jobs[i].Queue != "" && err != nil {
+			return fmt.Errorf("job %s: %w", jobs[i].ID, err)
 		}
 		if jobs[i].Submitted.IsZero() {
 			jobs[i].Submitted = m.state.Now
@@ -301,10 +306,20 @@ func (m *maker) change(name string) error {
 	if err != nil {
 		return err
 	}
-	c, err := input.Change(f, m.state)
+	c, added, err := input.Change(f, m.state)
 	if err != nil {
 		return err
 	}
+	if err := m.known(&c, &added); err != nil {
+		return err
+	}
+	m.take(&c)
+	m.take(&added)
+	return nil
+}
+
+// take adds a change to what there is already.
+func (m *maker) take(c *allot.Change) {
 	out := &m.out
 	out.Nodes, out.Pools = append(out.Nodes, c.Nodes...), append(out.Pools, c.Pools...)
 	out.Queues, out.Workloads = append(out.Queues, c.Queues...), append(out.Workloads, c.Workloads...)
@@ -322,5 +337,4 @@ func (m *maker) change(name string) error {
 	r.Levels, r.Nodes, r.Pools = append(r.Levels, more.Levels...), append(r.Nodes, more.Nodes...), append(r.Pools, more.Pools...)
 	r.Queues, r.Workloads, r.Budgets = append(r.Queues, more.Queues...), append(r.Workloads, more.Workloads...), append(r.Budgets, more.Budgets...)
 	r.Reservations = append(r.Reservations, more.Reservations...)
-	return nil
 }

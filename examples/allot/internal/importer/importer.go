@@ -13,7 +13,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -98,15 +100,14 @@ func Import(files []input.File, now time.Time) (*Result, error) {
 
 // file reads one file in the format that it has.
 func (m *importing) file(f input.File) error {
-	text := bytes.TrimSpace(f.Data)
+	text := bytes.TrimSpace(bytes.TrimPrefix(f.Data, []byte("\ufeff")))
 	switch {
 	case len(text) == 0:
 		return fmt.Errorf("is empty")
 	case text[0] == '{' || text[0] == '[':
-		if !json.Valid(text) {
-			return fmt.Errorf("begins like JSON and is none")
-		}
-		return m.jsonFile(text, mostNested)
+		return m.jsonFiles(text)
+	case bytes.IndexByte(text, 0) >= 0:
+		return fmt.Errorf("is no text in UTF-8, as what PowerShell writes: take Out-File -Encoding utf8")
 	case isSlurm(text):
 		m.formats["slurm"] = true
 		return m.slurmFile(string(text))
@@ -134,6 +135,25 @@ func (m *importing) file(f input.File) error {
 	}
 	return fmt.Errorf("is of no known format: kubectl -o json, scontrol show, sacct -P, sinfo, Run:ai projects or osmo pool list -t json")
 }
+
+// jsonFiles reads documents one after the other, as of several commands into one file.
+func (m *importing) jsonFiles(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	for {
+		var one json.RawMessage
+		switch err := d.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return errNoJSON
+		}
+		if err := m.jsonFile(one, mostNested); err != nil {
+			return err
+		}
+	}
+}
+
+var errNoJSON = errors.New("begins like JSON and is none")
 
 // mostNested is how deep lists of documents may lie in each other: each is read anew.
 const mostNested = 4
@@ -198,6 +218,9 @@ func (m *importing) finish() {
 	if m.preset != nil && len(s.Pools) == 0 {
 		s.Pools = []allot.Pool{{ID: "main", Policy: m.preset()}}
 	}
+	s.Queues = once(m, s.Queues, "queue", func(q *allot.Queue) string { return q.ID })
+	s.Pools = once(m, s.Pools, "pool", func(p *allot.Pool) string { return p.ID })
+	s.Workloads = once(m, s.Workloads, "job", func(w *allot.Workload) string { return w.ID })
 	known, inner := make(map[string]bool), make(map[string]bool)
 	for i := range s.Queues {
 		known[s.Queues[i].ID] = true
@@ -228,4 +251,18 @@ func (m *importing) finish() {
 			s.Queues = append(s.Queues, allot.Queue{ID: lost})
 		}
 	}
+}
+
+// once are the entries of a list without those that have no name or that of one before.
+func once[T any](m *importing, list []T, what string, id func(*T) string) []T {
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(list, func(one T) bool {
+		name := id(&one)
+		if name != "" && !seen[name] {
+			seen[name] = true
+			return false
+		}
+		m.note(name, "a %s that is listed twice, or has no name, is taken once or not", what)
+		return true
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -153,19 +154,26 @@ func (m *importing) nativeWork(w *allot.Workload, first *podObject) {
 			w.Topology.Preferred = m.level(key)
 		}
 	}
-	w.Priority = priority
+	w.Priority = max(priority, -math.MaxInt32)
 	for _, name := range []string{labels[ownGroup+"/class"], class} {
 		if w.Class == "" && m.kube.classes[name] {
 			w.Class, w.Priority = name, 0
 		}
 	}
-	switch labels[ownGroup+"/preemptible"] {
-	case "true":
+	switch cmp.Or(labels[ownGroup+"/preemptible"], labels["kai.scheduler/preemptibility"]) {
+	case "true", "preemptible":
 		w.Preemption = allot.Preemptible
-	case "false":
+	case "false", "non-preemptible":
 		w.Preemption = allot.NonPreemptible
+	case "":
+		if len(m.kube.queues.kai) > 0 && w.Class == "" && w.Priority >= leastKept {
+			w.Preemption = allot.NonPreemptible
+		}
 	}
 }
+
+// leastKept is the least priority of what KAI never evicts.
+const leastKept = 100
 
 // knowClasses takes note of the classes of a policy, which pods may name.
 func (m *importing) knowClasses(p *allot.Policy) {

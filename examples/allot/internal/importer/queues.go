@@ -150,16 +150,14 @@ func (m *importing) kubeQueueEnd() {
 	q := &m.kube.queues
 	taken := make(map[string]bool)
 	add := func(one allot.Queue) {
-		if one.ID == "" || taken[one.ID] {
-			m.note(one.ID, "a queue that is listed twice, or has no name, is taken once or not")
-			return
-		}
 		taken[one.ID] = true
 		m.state.Queues = append(m.state.Queues, one)
 	}
 	if len(q.kai) > 0 {
 		m.preset = allot.RunAI
 		m.note("", "the policy is the preset runai, of which KAI is the open part")
+		policy := allot.RunAI()
+		m.knowClasses(&policy)
 	}
 	for i := range q.kai {
 		add(m.kaiQueue(&q.kai[i]))
@@ -323,7 +321,7 @@ func (m *importing) scaled(of string, n *float64, scale float64) quota.Bound {
 		return quota.Unlimited()
 	}
 	exact := math.Round(*n * scale)
-	if exact != *n*scale {
+	if math.Abs(exact-*n*scale) > 1e-9*max(1, exact) { // what is no more is the form of the number
 		m.note(of, "amounts finer than a thousandth are rounded")
 	}
 	return quota.Of(int64(exact))

@@ -3,6 +3,8 @@ package importer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/units"
@@ -138,7 +140,8 @@ func (m *importing) osmoFile(text []byte) error {
 			if json.Unmarshal(document.Pools, &byName) != nil {
 				return fmt.Errorf("pools: %w", err)
 			}
-			for name, p := range byName { // sorted by the check of names, and the order of queues never matters
+			for _, name := range slices.Sorted(maps.Keys(byName)) {
+				p := byName[name]
 				p.Name = name
 				list = append(list, p)
 			}

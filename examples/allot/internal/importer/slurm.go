@@ -2,16 +2,14 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/examples/allot/internal/units"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -24,7 +22,13 @@ type slurm struct {
 
 // isSlurm recognises the output of scontrol show, sacct -P and sinfo.
 func isSlurm(text []byte) bool {
-	first, _, _ := bytes.Cut(text, []byte("\n"))
+	first, rest, _ := bytes.Cut(text, []byte("\n"))
+	if bytes.Count(first, []byte(":")) >= 2 && !bytes.Contains(first, []byte("|")) { // sinfo -l says the time first
+		second, _, _ := bytes.Cut(rest, []byte("\n"))
+		if isSinfo(string(second)) {
+			return true
+		}
+	}
 	line := string(first)
 	for _, begin := range []string{"NodeName=", "JobId=", "PartitionName="} {
 		if strings.HasPrefix(line, begin) {
@@ -49,7 +53,9 @@ func (m *importing) slurmFile(text string) error {
 	case strings.Contains(lines[0], "|"):
 		m.slurmTable(lines, func(line string) []string { return strings.Split(line, "|") })
 	case isSinfo(lines[0]):
-		m.slurmTable(lines, strings.Fields)
+		m.sinfo(lines)
+	case len(lines) > 1 && isSinfo(lines[1]):
+		m.sinfo(lines[1:])
 	default:
 		m.slurmRecords(lines)
 	}
@@ -93,12 +99,34 @@ func (m *importing) slurmRecords(lines []string) {
 				end = fields[i+1][0]
 			}
 			name := trimmed[at[2]:at[3]]
+			rest := name == "JobName" && !strings.Contains(trimmed, " UserId=") // in lines of its own a name is all that follows
+			if rest {
+				end = len(trimmed)
+			}
 			if _, said := record[name]; !said && len(record) < 200 {
 				record[name] = strings.TrimSpace(trimmed[at[1]:end])
+			}
+			if rest {
+				break
 			}
 		}
 	}
 	flush()
+}
+
+// sinfo reads a table of columns, of which the last may have spaces.
+func (m *importing) sinfo(lines []string) {
+	heads := len(strings.Fields(lines[0]))
+	if !strings.Contains(strings.ToUpper(lines[0]), "GRES") {
+		m.note("", "sinfo says no GPUs of nodes here: take -o \"%%N %%c %%m %%G %%T %%P\"")
+	}
+	m.slurmTable(lines, func(line string) []string {
+		cells := strings.Fields(line)
+		if len(cells) > heads {
+			cells = append(cells[:heads-1], strings.Join(cells[heads-1:], " "))
+		}
+		return cells
+	})
 }
 
 // slurmTable reads a table with a heading: of jobs (sacct -P) or of nodes (sinfo).
@@ -126,7 +154,7 @@ func (m *importing) slurmTable(lines []string, split func(string) []string) {
 		for _, name := range m.hosts(record["NODELIST"]) {
 			m.slurm.nodes = append(m.slurm.nodes, map[string]string{
 				"NodeName": name, "CPUTot": strings.TrimRight(record["CPUS"], "+"), "RealMemory": strings.TrimRight(record["MEMORY"], "+"),
-				"Gres": record["GRES"], "State": strings.ToUpper(strings.TrimRight(record["STATE"], "*~#!%$@+-")), "Partitions": strings.TrimRight(record["PARTITION"], "*"),
+				"Gres": record["GRES"], "State": sinfoState(record["STATE"]), "Partitions": strings.TrimRight(record["PARTITION"], "*"),
 			})
 		}
 	}
@@ -137,22 +165,6 @@ func clip(text string) string {
 		return text[:60]
 	}
 	return text
-}
-
-// sacctJob makes of a line of sacct what scontrol would say of the job. Steps, which have
-// a point in their ID, are part of their job.
-func (m *importing) sacctJob(id string, r map[string]string) {
-	if strings.Contains(id, ".") {
-		return
-	}
-	tres := r["REQTRES"]
-	if tres == "" {
-		tres = r["ALLOCTRES"]
-	}
-	m.slurm.jobs = append(m.slurm.jobs, map[string]string{
-		"JobId": id, "JobName": r["JOBNAME"], "Partition": r["PARTITION"], "JobState": r["STATE"], "SubmitTime": r["SUBMIT"],
-		"NodeList": r["NODELIST"], "NumNodes": r["NNODES"], "TRES": tres, "Priority": r["PRIORITY"], "Account": r["ACCOUNT"], "QOS": r["QOS"],
-	})
 }
 
 // mostHosts bounds the names of one list; all lists together have at most mostThings.
@@ -244,8 +256,16 @@ func (m *importing) slurmEnd() {
 		}
 	}
 	m.slurmPartitions(partitions, places)
+	known := make(map[string]bool)
 	for _, r := range m.slurm.jobs {
-		m.slurmJob(r, places)
+		for _, id := range m.arrayIDs(r) {
+			if known[id] {
+				m.note(id, "jobs that are listed twice are taken once")
+				continue
+			}
+			known[id] = true
+			m.slurmJob(id, r, places)
+		}
 	}
 	if len(m.slurm.jobs) > 0 {
 		m.note("", "accounts, QOS, associations and limits of Slurm are left out: queues are the partitions")
@@ -293,30 +313,67 @@ func (m *importing) slurmPartitions(of map[string][]string, places map[string]*n
 // slurmNode is a node of scontrol show node.
 func (m *importing) slurmNode(r map[string]string) allot.Node {
 	n := allot.Node{ID: r["NodeName"], Capacity: make(map[string]int64)}
-	if cpus, err := strconv.ParseInt(r["CPUTot"], 10, 32); err == nil && cpus > 0 {
-		n.Capacity[allot.CPU] = cpus * 1000
+	cpus, mib := cmp.Or(r["CPUEfctv"], r["CPUTot"]), r["RealMemory"]
+	if count, err := strconv.ParseInt(cpus, 10, 32); err == nil && count > 0 {
+		n.Capacity[allot.CPU] = count * 1000
+	} else if cpus != "" {
+		m.note(n.ID, "a number of CPUs that cannot be read is none: %.20s", cpus)
 	}
-	if mib, err := strconv.ParseInt(r["RealMemory"], 10, 33); err == nil && mib > 0 {
-		n.Capacity[allot.Memory] = mib << 20
+	if size, err := strconv.ParseInt(mib, 10, 33); err == nil && size > 0 {
+		if kept, err := strconv.ParseInt(r["MemSpecLimit"], 10, 33); err == nil && kept > 0 {
+			size = max(size-kept, 0)
+		}
+		n.Capacity[allot.Memory] = size << 20
+	} else if mib != "" {
+		m.note(n.ID, "an amount of memory that cannot be read is none: %.20s", mib)
 	}
-	for gres := range strings.SplitSeq(r["Gres"], ",") {
+	for gres := range strings.SplitSeq(inParentheses.ReplaceAllString(r["Gres"], ""), ",") {
 		m.gres(&n, gres)
 	}
-	state := r["State"]
-	for _, word := range []string{"DRAIN", "DOWN", "FAIL", "MAINT", "NOT_RESPONDING", "POWER", "UNKNOWN", "DRNG"} {
-		if strings.Contains(state, word) {
+	m.slurmState(&n, r["State"])
+	return n
+}
+
+// inParentheses is what Slurm says of a generic resource beside its number: sockets, which may
+// be a list.
+var inParentheses = regexp.MustCompile(`\([^)]*\)?`)
+
+// sinfoState is a state of sinfo as scontrol says it: letters behind it are flags.
+func sinfoState(state string) string {
+	words := []string{strings.ToUpper(strings.TrimRight(state, "*~#!%$@^+-"))}
+	for flag, word := range map[string]string{ // all of them: order cannot matter
+		"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN", "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
+	} {
+		if strings.Contains(strings.TrimLeft(state, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"), flag) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, "+")
+}
+
+// slurmState says of a node whether it takes work.
+func (m *importing) slurmState(n *allot.Node, state string) {
+	for i, word := range strings.Split(state, "+") {
+		switch word {
+		case "POWERED_DOWN", "POWERING_UP", "POW_UP", "POWER_UP":
+			m.note(n.ID, "nodes that are powered down take work, as Slurm starts them for it")
+		case "RESERVED", "RESV":
+			m.note(n.ID, "reserved nodes take all work, as reservations are left out")
+		case "DOWN":
+			n.Cordoned = true
+			if i == 0 {
+				m.note(n.ID, "a node that is down is cordoned; say lost when nothing runs there any more")
+			}
+		case "DRAIN", "DRAINED", "DRAINING", "DRNG", "FAIL", "FAILING", "FAILG", "ERROR", "UNKNOWN", "UNK", "INVAL", "INVALID_REG",
+			"MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND", "POWER_DOWN", "POWERING_DOWN", "POW_DN", "REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED", "BOOT", "FUTURE", "FUTR",
+			"PERFCTRS", "NPC":
 			n.Cordoned = true
 		}
 	}
-	if strings.HasPrefix(state, "DOWN") {
-		m.note(n.ID, "a node that is down is cordoned; say lost when nothing runs there any more")
-	}
-	return n
 }
 
 // gres adds the GPUs of a generic resource such as "gpu:a100:4(S:0-1)".
 func (m *importing) gres(n *allot.Node, text string) {
-	text, _, _ = strings.Cut(text, "(")
 	parts := strings.Split(text, ":")
 	if parts[0] != "gpu" {
 		if text != "" {
@@ -336,159 +393,4 @@ func (m *importing) gres(n *allot.Node, text string) {
 	for range count {
 		n.Devices = append(n.Devices, allot.Device{Model: model})
 	}
-}
-
-// slurmJob is a job that waits or runs: a task on each of its nodes.
-func (m *importing) slurmJob(r map[string]string, places map[string]*nodePlaces) {
-	state, _, _ := strings.Cut(r["JobState"], " ")
-	running := state == "RUNNING" || state == "COMPLETING" || state == "SUSPENDED"
-	if !running && state != "PENDING" && state != "CONFIGURING" && state != "REQUEUED" {
-		return
-	}
-	if len(m.state.Workloads) >= mostThings {
-		m.note(r["JobId"], "more than %d jobs are left out", mostThings)
-		return
-	}
-	tres := r["TRES"]
-	if tres == "" {
-		tres = r["ReqTRES"]
-	}
-	asks := m.tres(r["JobId"], tres)
-	nodes := int64(1)
-	if n, err := strconv.ParseInt(strings.SplitN(r["NumNodes"], "-", 2)[0], 10, 20); err == nil && n > 0 {
-		nodes = n
-	}
-	var req allot.Request
-	if gpus := asks[allot.GPU]; gpus > 0 {
-		if gpus%nodes != 0 {
-			m.note(r["JobId"], "a job whose GPUs do not part evenly over its nodes asks more on each")
-		}
-		req.GPU.Count = int(min((gpus+nodes-1)/nodes, 1<<20))
-		if model := asksModel(tres); model != "" {
-			req.GPU.Models = []string{model}
-		}
-	}
-	for _, name := range []string{allot.CPU, allot.Memory} {
-		if n := asks[name]; n > 0 {
-			if req.Resources == nil {
-				req.Resources = make(map[string]int64)
-			}
-			req.Resources[name] = (n + nodes - 1) / nodes
-		}
-	}
-	partition, _, several := strings.Cut(r["Partition"], ",")
-	if several {
-		m.note(r["JobId"], "of several partitions of a job the first is its queue")
-	}
-	w := allot.Workload{ID: r["JobId"], Queue: partition, PodSets: []allot.PodSet{{Count: int(nodes), Request: req}}}
-	if p, err := strconv.ParseInt(r["Priority"], 10, 64); err == nil {
-		if p > math.MaxInt32 {
-			m.note(w.ID, "priorities above %d are that much", math.MaxInt32)
-		}
-		w.Priority = int32(min(max(p, 0), math.MaxInt32))
-	}
-	if t, err := time.Parse("2006-01-02T15:04:05", r["SubmitTime"]); err == nil && t.Year() >= 1970 && t.Year() < 10000 {
-		w.Submitted = t
-		m.note("", "times of Slurm have no zone and are taken as UTC")
-	}
-	if r["Dependency"] != "" && r["Dependency"] != "(null)" {
-		m.note(w.ID, "dependencies between jobs are left out")
-	}
-	if running {
-		m.slurmPlaces(&w, r["NodeList"], places)
-	}
-	m.state.Workloads = append(m.state.Workloads, w)
-}
-
-// slurmPlaces are where a running job is. Where one of its nodes is not known or full, it
-// waits as a whole.
-func (m *importing) slurmPlaces(w *allot.Workload, list string, places map[string]*nodePlaces) {
-	hosts := m.hosts(list)
-	set := &w.PodSets[0]
-	if len(hosts) != set.Count {
-		m.note(w.ID, "a job that runs on other nodes than it says waits")
-		return
-	}
-	m.note("", "Slurm does not say here which GPUs of a node a job holds: they are the lowest that are free")
-	for i, host := range hosts {
-		at := places[host]
-		if at == nil {
-			m.note(w.ID, "a job runs on a node that was not given: that task waits")
-			continue
-		}
-		fits := true
-		for name, n := range set.Request.Resources { // each by itself: order cannot matter
-			fits = fits && at.used[name]+n <= at.node.Capacity[name]
-		}
-		var devices []int
-		if fits {
-			devices, fits = at.take(&set.Request.GPU)
-		}
-		if !fits {
-			m.note(w.ID, "a job holds more than its node has: that task waits")
-			continue
-		}
-		for name, n := range set.Request.Resources { // sums have no order
-			if at.used == nil {
-				at.used = make(map[string]int64)
-			}
-			at.used[name] += n
-		}
-		w.Tasks = append(w.Tasks, allot.Task{Index: i, Node: host, Devices: devices})
-	}
-}
-
-// tres are the amounts of a list such as "cpu=8,mem=64G,node=2,gres/gpu=8,billing=8".
-func (m *importing) tres(job, text string) map[string]int64 {
-	out := make(map[string]int64)
-	for part := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		var n int64
-		var err error
-		switch {
-		case name == "cpu":
-			n, err = units.Of(allot.CPU).Parse(value)
-			name = allot.CPU
-		case name == "mem":
-			n, err = units.Of(allot.Memory).Parse(slurmMemory(value))
-			name = allot.Memory
-		case name == "gres/gpu" || strings.HasPrefix(name, "gres/gpu:"):
-			n, err = strconv.ParseInt(value, 10, 32)
-			name = allot.GPU
-			n = max(n, out[name]) // the total stands beside the models
-		default:
-			continue
-		}
-		if err != nil || n < 0 || n > allot.MaxAmount {
-			m.note(job, "an amount that cannot be read is left out: %.40s", part)
-			continue
-		}
-		out[name] = n
-	}
-	return out
-}
-
-// slurmMemory is an amount of memory, of which Slurm's units are binary and its bare
-// numbers mebibytes.
-func slurmMemory(text string) string {
-	if text == "" {
-		return "0"
-	}
-	if last := text[len(text)-1]; last >= '0' && last <= '9' {
-		return text + "Mi"
-	} else if strings.IndexByte("KMGTP", last) >= 0 {
-		return text + "i"
-	}
-	return text
-}
-
-// asksModel is the model of GPU that a list names.
-func asksModel(text string) string {
-	for part := range strings.SplitSeq(text, ",") {
-		if rest, ok := strings.CutPrefix(part, "gres/gpu:"); ok {
-			name, _, _ := strings.Cut(rest, "=")
-			return name
-		}
-	}
-	return ""
 }

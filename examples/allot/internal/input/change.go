@@ -5,45 +5,62 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/examples/allot/internal/words"
 )
 
 // The fields of the files of changes and workloads that are none of the library's.
 const (
-	// mergeField holds nouns of which only what is said is otherwise.
+	// mergeField holds nouns of which only what is said is otherwise, addField nouns that
+	// are new.
 	mergeField = "merge"
+	addField   = "add"
 )
 
 // Change reads a change of a state. What stands under "merge" changes what the state has:
 // objects field by field, lists of named things by their names, and null takes away what
-// is there; all else is the form of [allot.Change], which replaces nouns in full.
-func Change(f File, s *allot.State) (allot.Change, error) {
-	var c allot.Change
-	data, patches, err := apart(f)
+// is there; all else is the form of [allot.Change], which replaces nouns in full. What stands
+// under "add" has that form too, and is what is new.
+func Change(f File, s *allot.State) (c, added allot.Change, err error) {
+	data, additions, err := apart(f, addField)
 	if err != nil {
-		return c, err
+		return c, added, err
+	}
+	data, patches, err := apart(File{f.Name, data}, mergeField)
+	if err != nil {
+		return c, added, err
 	}
 	if faults := read(File{f.Name, data}, changeForm, c.UnmarshalJSON); len(faults) > 0 {
-		return c, &Error{faults}
+		return c, added, &Error{faults}
+	}
+	if additions != nil {
+		faults := read(File{f.Name, additions}, changeForm, added.UnmarshalJSON)
+		for i := range faults {
+			faults[i].Line, faults[i].Path = 0, addField+"."+faults[i].Path
+		}
+		if len(faults) > 0 {
+			return c, added, &Error{faults}
+		}
 	}
 	if patches == nil {
-		return c, nil
+		return c, added, nil
 	}
-	return c, merge(f, patches, s, &c)
+	return c, added, merge(f, patches, s, &c)
 }
 
-// apart parts what is to be merged from the rest of a file. There is none if nothing is
-// to be merged.
-func apart(f File) (rest []byte, patches []byte, err error) {
+// apart parts what stands in a field of its own from the rest of a file. There is none if
+// there is no such field.
+func apart(f File, field string) (rest []byte, patches []byte, err error) {
 	root, fault := parse(f)
 	if fault != nil || root.Kind != yaml.MappingNode {
 		return f.Data, nil, nil // for the reading to refuse
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value != mergeField {
+		if root.Content[i].Value != field {
 			continue
 		}
 		patch := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root.Content[i+1]}}
@@ -111,7 +128,7 @@ func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 			before := findEntry(old[list], e)
 			if before == nil {
 				return &Error{[]Fault{{File: f.Name, Fault: allot.Fault{
-					Path: fmt.Sprintf("%s.%s[%d]", mergeField, list, i), Code: allot.FaultUnknownValue, Want: "must be in the state, which has none of that name",
+					Path: fmt.Sprintf("%s.%s[%d]", mergeField, list, i), Code: allot.FaultUnknownValue, Want: "must be in the state, which has none of that name" + nearestEntries(old[list], e),
 				}}}}
 			}
 			out = append(out, merged(before, e))
@@ -174,6 +191,26 @@ func findEntry(list any, e any) any {
 		}
 	}
 	return nil
+}
+
+// nearestEntries says which names in a list are nearest to that of an entry.
+func nearestEntries(list any, e any) string {
+	name := func(e any) string {
+		object, _ := e.(map[string]any)
+		id, _ := object["id"].(string)
+		return id
+	}
+	entries, _ := list.([]any)
+	var names []string
+	for _, other := range entries {
+		if id := name(other); id != "" {
+			names = append(names, id)
+		}
+	}
+	if len(names) == 0 || name(e) == "" {
+		return ""
+	}
+	return "; the nearest: " + strings.Join(words.Nearest(name(e), names, 5), ", ")
 }
 
 // merged is what a patch makes of a value.

@@ -136,7 +136,7 @@ queues:
 workloads:
 - {id: x, queue: a, priority: 5, podSets: [{count: 1, request: {gpu: 1}}]}
 `)
-	c, err := Change(File{"c", []byte("merge:\n  queues:\n  - {id: a, resources: [{resource: gpu, quota: 6}], maxWorkloads: null}\n  workloads:\n  - {id: x, priority: 7}\nremove: {budgets: []}\n")}, s)
+	c, added, err := Change(File{"c", []byte("merge:\n  queues:\n  - {id: a, resources: [{resource: gpu, quota: 6}], maxWorkloads: null}\n  workloads:\n  - {id: x, priority: 7}\nadd: {queues: [{id: b}]}\nremove: {budgets: []}\n")}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +144,17 @@ workloads:
 	if len(q.Resources) != 2 || q.Resources[0].Quota.Amount() != 6000 || q.Resources[0].Limit.Amount() != 8000 || q.MaxWorkloads.Given() || w.Priority != 7 || w.PodSets[0].Request.GPU.Count != 1 {
 		t.Errorf("got %+v and %+v", q, w)
 	}
+	if len(c.Queues) != 1 || len(added.Queues) != 1 || added.Queues[0].ID != "b" {
+		t.Errorf("%d queues, and added %+v", len(c.Queues), added.Queues)
+	}
 	for text, want := range map[string]string{ // each by itself: order cannot matter
-		"merge: {queues: [{id: b}]}":                "must be in the state",
+		"merge: {queues: [{id: b}]}":                "must be in the state, which has none of that name; the nearest: a",
+		"add: {queues: [{id: 3}]}":                  "add.queues[0].id: must be a string",
+		"add: {queus: []}":                          "add.queus: ",
 		"merge: {queues: [{id: a, resource: gpu}]}": "merge.queues[0]",
 		"merge: {workloads: [{id: x, queue: [1]}]}": "must be a string",
 	} {
-		if _, err := Change(File{"c", []byte(text)}, s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Change(File{"c", []byte(text)}, s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/words"
@@ -120,9 +121,10 @@ func pieces(sorted []*allot.Node, flat bool, root *box) map[string]*box {
 			}
 			continue
 		}
+		names := pieceNames(nodes)
 		for from := 0; from < len(nodes); from += onePiece {
 			piece := nodes[from:min(from+onePiece, len(nodes))]
-			p := &box{name: strconv.Itoa(from+1) + "–" + strconv.Itoa(from+len(piece)), parent: k}
+			p := &box{name: names[from/onePiece], parent: k}
 			k.domains = append(k.domains, p)
 			for _, n := range piece {
 				of[n.ID] = p
@@ -134,6 +136,42 @@ func pieces(sorted []*allot.Node, flat bool, root *box) map[string]*box {
 
 // onePiece is how many nodes a piece has.
 const onePiece = 32
+
+// pieceNames are what pieces of nodes are called: by the first and the last node, in full or by
+// what is not the same of all names; by their places where that is too long to be seen.
+func pieceNames(nodes []*allot.Node) []string {
+	begin, end := nodes[0].ID, nodes[0].ID
+	for _, n := range nodes {
+		for !strings.HasPrefix(n.ID, begin) {
+			begin = begin[:len(begin)-1]
+		}
+		for !strings.HasSuffix(n.ID, end) {
+			end = end[1:]
+		}
+	}
+	begin, end = strings.TrimRight(begin, "0123456789"), strings.TrimLeft(end, "0123456789")
+	whole, short := true, true
+	var names, inShort, places []string
+	for from := 0; from < len(nodes); from += onePiece {
+		last := min(from+onePiece, len(nodes)) - 1
+		a, b := nodes[from].ID, nodes[last].ID
+		c, d := strings.TrimSuffix(a[len(begin):], end), strings.TrimSuffix(b[len(begin):], end)
+		names, inShort = append(names, a+"–"+b), append(inShort, c+"–"+d)
+		places = append(places, strconv.Itoa(from+1)+"–"+strconv.Itoa(last+1))
+		whole = whole && utf8.RuneCountInString(a+b) <= mostPieceName
+		short = short && utf8.RuneCountInString(c+d) <= mostPieceName && c != "" && d != "" && utf8.ValidString(c+d)
+	}
+	switch {
+	case whole:
+		return names
+	case short:
+		return inShort
+	}
+	return places
+}
+
+// mostPieceName is how many letters the two names of a piece have at most, so that they fit.
+const mostPieceName = 8
 
 // findLinks lists the NVLinks of a node.
 func (b *box) findLinks() {

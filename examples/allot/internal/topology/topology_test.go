@@ -398,3 +398,22 @@ func TestReadme(t *testing.T) {
 		}
 	}
 }
+
+// Pieces are called by their nodes, as far as that is short enough.
+func TestPieceNames(t *testing.T) {
+	for _, c := range []struct{ format, want string }{
+		{"n%04d", "0000–0031 0032–0063 0064–0069"},
+		{"gpu-node-%03d.example.com", "000–031 032–063 064–069"},
+		{"node-%d", "0–31 32–63 64–69"},
+		{"%[1]d-rather-long-and-%[1]d", "1–32 33–64 65–70"},
+		{"é%02d", "é00–é31 é32–é63 é64–é69"},
+	} {
+		var nodes []*allot.Node
+		for i := range 70 {
+			nodes = append(nodes, &allot.Node{ID: fmt.Sprintf(c.format, i)})
+		}
+		if got := strings.Join(pieceNames(nodes), " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.format, got, c.want)
+		}
+	}
+}

@@ -18,6 +18,11 @@
 // among the two until it ends. Files are read one at a time. What is kept is bounded: three
 // versions, of each eight pages of 24 MiB together, and a line for each of a thousand versions.
 //
+// A client that is slow is cut off: it has 5 seconds to say what it asks, 10 to go on reading
+// an answer, a minute to have read it, and a connection that is not used ends after 10. Nobody
+// waits for it but those whom its connection would have served: of those there are 64, and
+// eight answers above a mebibyte are under way at once.
+//
 // So the program stays below [Memory], also with three of the largest states, two answers about
 // them and a hostile file at once: 1.5 GiB were the most that a test of that has seen.
 package web
@@ -50,7 +55,17 @@ const (
 	atOnce   = 2
 	mayWait  = 16
 	maxQuery = 20 << 10
+
+	// Answers of more than large bytes are written to so many clients at once.
+	large   = 1 << 20
+	atLarge = 8
 )
+
+// times are how long clients may take: to say what they ask, to read some of the answer, to
+// read all of it, and to ask anew.
+type times struct{ ask, some, all, again time.Duration }
+
+var usual = times{ask: 5 * time.Second, some: 10 * time.Second, all: time.Minute, again: 10 * time.Second}
 
 // A Server answers from the files of a state.
 type Server struct {
@@ -58,6 +73,8 @@ type Server struct {
 	hosts []string
 	busy  chan struct{} // those that are worked out
 	line  chan struct{} // those and what waits for them
+	large chan struct{} // large answers that are written
+	times times
 	mux   *http.ServeMux
 }
 
@@ -68,7 +85,8 @@ func New(path string, hosts []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{files: f, hosts: hosts, busy: make(chan struct{}, atOnce), line: make(chan struct{}, atOnce+mayWait), mux: http.NewServeMux()}
+	s := &Server{files: f, hosts: hosts, busy: make(chan struct{}, atOnce), line: make(chan struct{}, atOnce+mayWait)}
+	s.large, s.times, s.mux = make(chan struct{}, atLarge), usual, http.NewServeMux()
 	for _, p := range pages {
 		s.mux.HandleFunc(p.path, s.answer(p))
 	}
@@ -84,8 +102,8 @@ func (s *Server) First(ctx context.Context) error {
 // Listen answers at an address until the context ends.
 func (s *Server) Listen(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: Timeout + 30*time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: maxQuery + 12<<10,
+		Handler: s, ReadHeaderTimeout: s.times.ask, ReadTimeout: s.times.ask, WriteTimeout: Timeout + s.times.all,
+		IdleTimeout: s.times.again, MaxHeaderBytes: maxQuery + 12<<10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	done := make(chan error, 1)
@@ -160,23 +178,12 @@ func (s *Server) answer(p onePage) http.HandlerFunc {
 		}
 		ctx, stop := context.WithTimeout(r.Context(), Timeout)
 		defer stop()
-		select {
-		case s.line <- struct{}{}:
-			defer func() { <-s.line }()
-		default:
-			w.Header().Set("Retry-After", "5")
-			s.refuse(w, http.StatusServiceUnavailable, tooMany)
-			return
-		}
-		select {
-		case s.busy <- struct{}{}:
-		case <-ctx.Done():
-			s.refuse(w, http.StatusServiceUnavailable, tooMany)
-			return
-		}
-		text, kind, err := s.inTime(ctx, p, query)
+		text, kind, err := s.inTurn(ctx, p, query)
 		var refused *known
 		switch {
+		case errors.Is(err, errTooMany):
+			w.Header().Set("Retry-After", "5")
+			s.refuse(w, http.StatusServiceUnavailable, "Too many questions at once.")
 		case ctx.Err() != nil && err != nil:
 			s.refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("The answer took longer than %v.", Timeout))
 		case errors.As(err, &refused):
@@ -186,13 +193,65 @@ func (s *Server) answer(p onePage) http.HandlerFunc {
 		case err != nil:
 			s.refuse(w, http.StatusUnprocessableEntity, err.Error())
 		default:
-			w.Header().Set("Content-Type", kind)
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+			s.write(w, r, kind, text)
 		}
 	}
 }
 
-const tooMany = "Too many questions at once."
+var errTooMany = errors.New("too many questions at once")
+
+// inTurn makes a page when it is its turn, unless too many wait. Whoever reads it slowly keeps
+// nobody waiting.
+func (s *Server) inTurn(ctx context.Context, p onePage, query url.Values) ([]byte, string, error) {
+	select {
+	case s.line <- struct{}{}:
+		defer func() { <-s.line }()
+	default:
+		return nil, "", errTooMany
+	}
+	select {
+	case s.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, "", errTooMany
+	}
+	return s.inTime(ctx, p, query)
+}
+
+// write answers with a page, as long as the client goes on reading.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, kind string, text []byte) {
+	if len(text) > large {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		default:
+			w.Header().Set("Retry-After", "5")
+			s.refuse(w, http.StatusServiceUnavailable, "Too many large pages are read at once.")
+			return
+		}
+	}
+	w.Header().Set("Content-Type", kind)
+	slow := &slowWriter{w, http.NewResponseController(w), s.times.some, time.Now().Add(s.times.all)}
+	http.ServeContent(slow, r, "", time.Time{}, bytes.NewReader(text))
+}
+
+// A slowWriter gives the client time for each piece, and for all of them.
+type slowWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	some    time.Duration
+	end     time.Time
+}
+
+func (w *slowWriter) Write(piece []byte) (int, error) {
+	until := time.Now().Add(w.some)
+	if w.end.Before(until) {
+		until = w.end
+	}
+	if err := w.control.SetWriteDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(piece)
+}
 
 // inTime makes a page, or gives up when the context ends: what cannot be stopped goes on and
 // keeps its place among those that are worked out, so that there are never more.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -355,4 +358,70 @@ func FuzzQuery(f *testing.F) {
 			t.Errorf("%d with %d bytes:\n%.500s", w.Code, w.Body.Len(), body)
 		}
 	})
+}
+
+// Clients that ask slowly, read slowly or say nothing any more are cut off, and as long as they
+// are there, others are answered.
+func TestSlowClients(t *testing.T) {
+	s := server(t, folder(t))
+	s.times = times{ask: 300 * time.Millisecond, some: 300 * time.Millisecond, all: time.Second, again: 300 * time.Millisecond}
+	text := make([]byte, 32<<20)
+	s.mux.HandleFunc("/large", s.answer(onePage{make: func(*Server, context.Context, url.Values) ([]byte, string, error) { return text, htmlType, nil }}))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip("no loopback here:", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Listen(ctx, l) }()
+	defer func() { stop(); <-done }()
+	began := time.Now()
+	var ended sync.WaitGroup
+	client := func(what string, say string, each time.Duration) {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended.Go(func() {
+			defer c.Close()
+			for i := range len(say) {
+				if _, err := c.Write([]byte{say[i]}); err != nil {
+					return
+				}
+				time.Sleep(each)
+			}
+			if what == "reads slowly" { // what is on its way comes, and no more
+				time.Sleep(s.times.all * 3 / 2)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+			if n, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, syscall.ECONNRESET) || n >= int64(len(text)) {
+				t.Errorf("who %s has got %d bytes, %v", what, n, err)
+			}
+		})
+	}
+	for range 10 {
+		client("says nothing", "", 0)
+		client("asks slowly", "GET /versions HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 100)+"\r\n\r\n", 20*time.Millisecond)
+		client("has a body that never comes", "GET /versions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n", 0)
+		client("asks once", "GET /versions HTTP/1.1\r\nHost: localhost\r\n\r\n", 0)
+		client("reads slowly", "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n", 0)
+		client("reads slowly", "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n", 0)
+	}
+	for len(s.large) < atLarge && time.Since(began) < 10*time.Second {
+		time.Sleep(time.Millisecond)
+	}
+	honest := &http.Client{Timeout: 20 * time.Second}
+	response, err := honest.Get("http://" + l.Addr().String() + "/versions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), "v10.txt") {
+		t.Errorf("%d %v", response.StatusCode, err)
+	}
+	ended.Wait()
+	if took := time.Since(began); took > 15*time.Second || len(s.large) > 0 {
+		t.Errorf("they took %v, and %d still read", took, len(s.large))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,33 +44,35 @@ func TestOutcomes(t *testing.T) {
 		{name: "a budget forbids it for a while", kind: mirror.Evict, answers: []error{apierrors.NewTooManyRequests("budget", 1), nil}, tries: 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "p", UID: "1"}}
-			stored := p.DeepCopy()
-			stored.Spec.NodeName = test.boundTo
-			build := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme)
-			if !test.gone {
-				build = build.WithObjects(stored)
-			}
-			tries := 0
-			c := build.WithInterceptorFuncs(interceptor.Funcs{
-				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-					return nil
-				},
-				SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
-					answer := test.answers[min(tries, len(test.answers)-1)]
-					tries++
-					return answer
-				},
-			}).Build()
-			a := &Actor{Client: c, Live: c, Events: events.NewFakeRecorder(9), Patience: 50 * time.Millisecond}
-			j := job{order: mirror.Order{Kind: test.kind, Pod: p, Node: "n1"}, began: time.Now()}
-			_, err := a.do(t.Context(), &j)
-			for ; errors.Is(err, errAgain); _, err = a.do(t.Context(), &j) {
-				time.Sleep(20 * time.Millisecond)
-			}
-			if (err != nil) != test.fails || tries < test.tries {
-				t.Errorf("error %v after %d tries", err, tries)
-			}
+			synctest.Test(t, func(t *testing.T) { // its clock stands while anybody works
+				p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "p", UID: "1"}}
+				stored := p.DeepCopy()
+				stored.Spec.NodeName = test.boundTo
+				build := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme)
+				if !test.gone {
+					build = build.WithObjects(stored)
+				}
+				tries := 0
+				c := build.WithInterceptorFuncs(interceptor.Funcs{
+					Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+						return nil
+					},
+					SubResourceCreate: func(context.Context, client.Client, string, client.Object, client.Object, ...client.SubResourceCreateOption) error {
+						answer := test.answers[min(tries, len(test.answers)-1)]
+						tries++
+						return answer
+					},
+				}).Build()
+				a := &Actor{Client: c, Live: c, Events: events.NewFakeRecorder(9), Patience: 50 * time.Millisecond}
+				j := job{order: mirror.Order{Kind: test.kind, Pod: p, Node: "n1"}, began: time.Now()}
+				_, err := a.do(t.Context(), &j)
+				for ; errors.Is(err, errAgain); _, err = a.do(t.Context(), &j) {
+					time.Sleep(20 * time.Millisecond)
+				}
+				if (err != nil) != test.fails || tries < test.tries {
+					t.Errorf("error %v after %d tries", err, tries)
+				}
+			})
 		})
 	}
 }
