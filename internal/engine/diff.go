@@ -63,6 +63,9 @@ func (w *World) Close(d *Decision) error { return w.closing().close(d) }
 
 // close is World.Close.
 func (w closing) close(d *Decision) error {
+	if len(w.Room.takings) > 0 {
+		w.keepDevices() // of places that differ in names alone a claim knows its own
+	}
 	for _, i := range w.booking().turned() {
 		if w.Works[i].Live >= 0 && !w.Room.told {
 			w.booking().step(i)

@@ -246,8 +246,25 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 			w.live[k.Live].claimed--
 		}
 	}
+	growAfter(w, seats, last)
 	if k.pipelined = !opened; opened || w.live[k.Live].claimed == 0 {
 		k.Status = complete
+	}
+}
+
+// growAfter has what grows by a commit by which the minimum starts now grow after that.
+func growAfter(w *World, seats []Seat, last int32) {
+	later := int32(None)
+	for at := range seats {
+		s := &seats[at]
+		if s.step == 0 || s.commit != last || !startsFresh(*s) {
+			continue
+		}
+		if later < 0 {
+			later = int32(len(w.Room.commits))
+			w.Room.commits = append(w.Room.commits, w.Room.commits[last])
+		}
+		s.commit = later
 	}
 }
 
