@@ -73,7 +73,7 @@ var ratchets = []ratchet{
 			"allot.checker":     80,
 			"placement.Index":   107,
 			"preempt.Evaluator": 79,
-			"preempt.search":    64,
+			"preempt.search":    62,
 			"sim.engine":        70,
 			"verify.verifier":   118,
 		},
