@@ -2,10 +2,12 @@ package preempt_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/preempt"
 )
 
 // What goes nowhere makes no room: of a cluster full of gangs none is tried that no node
@@ -31,5 +33,28 @@ func TestGangsThatGoNowhere(t *testing.T) {
 		if spent := effort.Spent(); spent > 1000 {
 			t.Errorf("%d free nodes: %d steps", free, spent)
 		}
+	}
+}
+
+// Who finds nothing since the search has cost too much is told so, beside moves too (M8).
+func TestCutIsTold(t *testing.T) {
+	told := 0
+	for seed := range uint64(3000) {
+		source := rand.New(rand.NewPCG(seed, 37))
+		mode := []preempt.Mode{byQuota, byShare, lower}[source.IntN(3)]
+		s := newScene(drawScene(source.IntN, mode))
+		s.preemptor.Relocations = source.IntN(3)
+		effort := placement.NewEffort(1)
+		s.room.Effort = effort
+		_, refusal, found := s.room.Find(s.preemptor, mode)
+		if refusal.Cut {
+			told++
+		}
+		if !found && effort.Cut() != refusal.Cut {
+			t.Errorf("seed %d: cut %t, told %t", seed, effort.Cut(), refusal.Cut)
+		}
+	}
+	if told < 20 {
+		t.Errorf("only %d were cut", told)
 	}
 }

@@ -22,12 +22,13 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 		find = a.findBoth
 	}
 	found, refusal, ok := find(r)
+	refusal.Cut = refusal.Cut || !ok && r.Effort.Over(0) // whoever noticed: the last set may not have been tried to its end
 	found.Bound = r.Effort.Bound()
 	return found, refusal, ok
 }
 
 // find is Find of one way.
-func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
+func (a *ask) find(r *Evaluator) (found Proposal, refusal Refusal, ok bool) {
 	mode := a.mode
 	if a.reclaims() {
 		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
@@ -47,7 +48,7 @@ func (a *ask) find(r *Evaluator) (Proposal, Refusal, bool) {
 	}
 	if a.relocates() {
 		defer func() { // each set of movers is a step
-			s.refusal.Steps, s.refusal.Cut = s.refusal.Steps+a.tried, s.refusal.Cut || a.cut
+			refusal.Steps, refusal.Cut = refusal.Steps+a.tried, refusal.Cut || a.cut
 		}()
 	} else if found, ok := s.fromCache(); ok {
 		return found, s.refusal, true
