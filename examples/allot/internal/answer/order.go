@@ -91,7 +91,7 @@ func (a *orderAnswer) Write(p *output.Page) {
 	p.Line(output.Bold, prose.Count(len(a.Rows), "workload")+" wait for a turn; the next is "+words.WorkName(first.Queue, first.Workload))
 	head := []output.Cell{
 		output.Number("turn"), output.Words("workload"), output.Number("in queue"), output.Words("class"), output.Number("priority"),
-		output.Number("age"), output.Number("queue uses"), output.Number("of share"), output.Words("with it the queue is"),
+		output.Number("age"), output.Number("queue uses"), output.Number("of share"), output.Number("saturation"), output.Words("with it the queue is"),
 	}
 	if p.Wide {
 		head = append(head, output.Words("asks"))
@@ -101,14 +101,15 @@ func (a *orderAnswer) Write(p *output.Page) {
 	pool := first.Pool
 	for i := range shown {
 		r := &shown[i]
-		uses, share := "-", "-"
+		uses, share, saturation := "-", "-", "-"
 		if r.Divided {
 			uses, share = words.Figure(allot.GPU, r.Used), words.Figure(allot.GPU, r.FairShare)
+			saturation = words.Saturation(r.Used, r.FairShare)
 		}
 		row := []output.Cell{
 			output.Number(strconv.Itoa(r.Place)), output.Words(words.WorkName(r.Queue, r.Workload)), output.Number(strconv.Itoa(r.InQueue)),
 			output.Words(prose.Dashed(r.Class != "", r.Class)), output.Number(strconv.Itoa(int(r.Priority))), output.Number(words.Age(a.now, r.Submitted)),
-			output.Number(uses), output.Number(share), output.Words(r.stands()),
+			output.Number(uses), output.Number(share), output.Number(saturation), output.Words(r.stands()),
 		}
 		if p.Wide {
 			row = append(row, output.Words(r.Asks))
@@ -122,7 +123,7 @@ func (a *orderAnswer) Write(p *output.Page) {
 	tellLeft(p, "  ", len(a.Rows)-len(shown), "")
 	p.Line(output.Plain, "")
 	p.Prose("", "", output.Faint, "Between queues: who stays within quota goes first, then who stays within the fair share, then "+
-		"the rest; of these the queue that uses least of its share. Inside a queue: higher priority, then who waits longest.")
+		"the rest; of these the queue that is least saturated, by what it uses of its share. Inside a queue: higher priority, then who waits longest.")
 }
 
 // stands says where the queue would be with the workload, of which the order between

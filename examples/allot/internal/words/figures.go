@@ -72,6 +72,20 @@ func Ratio(n, of, scale int64) int64 {
 // Percent is n/of in whole percent.
 func Percent(n, of int64) string { return strconv.FormatInt(Ratio(n, of, 100), 10) + "%" }
 
+// Saturation is what is used of a share in whole percent, above 100 where it is more; of no
+// share there is none.
+func Saturation(used, share int64) string {
+	if used < 0 || share <= 0 {
+		return "-"
+	}
+	high, low := bits.Mul64(uint64(used), 100)
+	if high >= uint64(share) {
+		return "-"
+	}
+	percent, _ := bits.Div64(high, low, uint64(share))
+	return strconv.FormatUint(percent, 10) + "%"
+}
+
 func UpperFirst(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[size:]
