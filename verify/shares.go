@@ -241,25 +241,23 @@ func (v *verifier) demands() verifiedDemands {
 // add counts what a form asks in its queue and the ancestors.
 func (sums verifiedDemands) add(f *verifiedForm, asked map[string]int64) {
 	for q := f.queue; q != nil; q = q.parent {
-		if sums[q] == nil {
-			sums[q] = make(map[string]verifiedDemand)
-		}
+		all := sums.of(q)
 		for resource, amount := range asked { // into sums: order cannot matter
-			sum := sums[q][resource]
+			sum := all[resource]
 			if f.nonPreemptible {
 				sum.nonPreemptible += amount
 			} else {
 				sum.preemptible += amount
 			}
-			sums[q][resource] = sum
+			all[resource] = sum
 		}
 	}
 }
 
-// divide notes what the form, which has been counted, asks of each device.
+// divide notes what the form asks of each device.
 func (sums verifiedDemands) divide(f *verifiedForm) {
-	if each := f.each(); each > 0 && sums[f.queue] != nil {
-		sum := sums[f.queue][allot.GPU]
+	if each := f.each(); each > 0 {
+		sum := sums.of(f.queue)[allot.GPU]
 		sum.each = divisor(sum.each, each)
 		sums[f.queue][allot.GPU] = sum
 	}
@@ -267,11 +265,19 @@ func (sums verifiedDemands) divide(f *verifiedForm) {
 
 // doubt notes what the form may ask of each device, beside what is asked anyway.
 func (sums verifiedDemands) doubt(f *verifiedForm) {
-	if each := f.each(); each > 0 && sums[f.queue] != nil {
-		sum := sums[f.queue][allot.GPU]
+	if each := f.each(); each > 0 {
+		sum := sums.of(f.queue)[allot.GPU]
 		sum.unsure = divisor(sum.unsure, each)
 		sums[f.queue][allot.GPU] = sum
 	}
+}
+
+// of is what is asked of a queue, to be added to.
+func (sums verifiedDemands) of(q *verifiedQueue) map[string]verifiedDemand {
+	if sums[q] == nil {
+		sums[q] = make(map[string]verifiedDemand)
+	}
+	return sums[q]
 }
 
 // asks is what all submitted tasks of the form ask together. Nobody changes it.
