@@ -87,7 +87,7 @@ var mayImport = map[string]struct {
 // pureStandard is what of the standard library every package may use: nothing
 // in it knows a clock, a file, another goroutine or chance.
 var pureStandard = []string{
-	"bytes", "cmp", "encoding/binary", "errors", "fmt", "iter", "maps", "math", "math/bits", "slices", "strconv", "strings",
+	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "iter", "maps", "math", "math/bits", "slices", "strconv", "strings",
 }
 
 // rootStandard is what the root uses beside: context for SolveContext, time for

@@ -32,7 +32,7 @@ func (p *Profile) burden(until int64, steady bool, whose func(holder int32) bool
 	return true
 }
 
-// A burdened is by how much less is free of some nodes where it is kept free for some holders. It is so
+// A burdenedFor is by how much less is free of some nodes where it is kept free for some holders. It is so
 // whatever stands in the index, as long as nothing else comes to be held or is told to stand: the many
 // who ask for room one after the other find it as it was.
 type burdenedFor struct {

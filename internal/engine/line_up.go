@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"container/heap"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -32,7 +33,7 @@ type followers struct {
 	order *queue.Queues
 	first queue.Item
 	open  bool // the first stands in the order, and has its turn yet
-	heap  []queue.Item
+	rest  itemHeap
 }
 
 func (b *bucket) sort() {
@@ -116,7 +117,7 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 		w.Works[f.first.ID].bucket, k.bucket = -at, at
 		it, f.first = f.first, it
 	}
-	f.push(it)
+	heap.Push(&f.rest, it)
 }
 
 // isLikeOthers says whether an evicted workload is refused where one of its like is: it holds
@@ -129,8 +130,8 @@ func (s enqueuing) isLikeOthers(k *Work) bool {
 // nextAgain lines up the first that waits behind in a bucket of evicted ones.
 func (s enqueuing) nextAgain(at int32) {
 	f := s.like[at-1].again
-	for f.open = false; len(f.heap) > 0 && !f.open; {
-		it := f.pop()
+	for f.open = false; len(f.rest) > 0 && !f.open; {
+		it := heap.Pop(&f.rest).(queue.Item)
 		if k := &s.world.Works[it.ID]; k.bucket == -at {
 			k.bucket, f.first, f.open = at, it, true
 			f.order.Push(int(s.like[at-1].leaf), it)
@@ -154,33 +155,18 @@ func (s enqueuing) isFirst(k *Work) bool {
 	return k.bucket > 0 && int(k.bucket) <= len(s.like) && s.like[k.bucket-1].again != nil
 }
 
-// push puts an item behind.
-func (f *followers) push(it queue.Item) {
-	f.heap = append(f.heap, it)
-	h := f.heap
-	for i := len(h) - 1; i > 0 && h[i].Compare(h[(i-1)/2]) < 0; i = (i - 1) / 2 {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-	}
-}
+// An itemHeap is items of which the first in order is at the top.
+type itemHeap []queue.Item
 
-// pop takes out the first of those behind; there must be one.
-func (f *followers) pop() queue.Item {
-	h, last := f.heap, len(f.heap)-1
-	out := h[0]
-	h[0], f.heap = h[last], h[:last]
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
-			if h[child].Compare(h[least]) < 0 {
-				least = child
-			}
-		}
-		if least == i {
-			return out
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
+func (h itemHeap) Len() int           { return len(h) }
+func (h itemHeap) Less(i, j int) bool { return h[i].Compare(h[j]) < 0 }
+func (h itemHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *itemHeap) Push(it any)       { *h = append(*h, it.(queue.Item)) }
+func (h *itemHeap) Pop() any {
+	last := len(*h) - 1
+	it := (*h)[last]
+	*h = (*h)[:last]
+	return it
 }
 
 // leave takes an item out of its order.

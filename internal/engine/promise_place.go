@@ -113,9 +113,9 @@ func (s *Solver) reachesStill(o *outUnit) reach {
 	return out
 }
 
-// A reaching is what a refusal beside what is held depends on: what is asked, how many
-// promises it reaches, and whether those within their lines only bind it; of what is cut also
-// to when it is.
+// A reaching is what a refusal beside what is held depends on, of the unit that is first of
+// its definition: what is asked, how many promises it reaches, and whether those within their
+// lines only bind it; of what is cut also to when it is.
 type reaching struct {
 	definition, reached              int32
 	entitled, claims, nonPreemptible bool
@@ -176,11 +176,13 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
 	asked := reaching{f.Definition, reached, entitled, s.claims, f.NonPreemptible, r.cut}
-	remembers := !trial && !own && due == nil && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes && s.world.Works[r.work].Live < 0
+	remembers := !trial && !own && due == nil && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes &&
+		s.world.Works[r.work].Live < 0 && slices.Equal(unit.Add, d.Unit.Add)
 	if remembers && all.refused[asked].stands(s.pool) {
 		s.decision.Work.Remembered++
 		return nil, false, nil
 	}
+	behindIt := s.sparing().behindDue(due, r, trial) // also for whoever makes room for it then
 	if !s.hasRoom(d, unit) {
 		if remembers {
 			all.refused[asked] = s.pool.untilFreed()
@@ -188,7 +190,7 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		return nil, false, nil
 	}
 	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
-	if behindIt := s.sparing().behindDue(due, r, trial); !found && err == nil && len(behindIt) > 0 {
+	if !found && err == nil && len(behindIt) > 0 {
 		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return bound(p) && !slices.Contains(behindIt, p) })
 	}
 	if !found && err == nil && !trial && !r.moves {
@@ -239,7 +241,7 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})
-	if some {
+	if some || trial { // while room is made nothing else is tried
 		before := s.trial
 		s.trial = true // what is refused here is refused beside what is held
 		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)

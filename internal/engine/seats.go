@@ -281,9 +281,7 @@ func openClaims(w *World, k *Work, d *Definition, seats []Seat) bool {
 		if s.step > 0 || !s.claimed {
 			continue
 		}
-		shape, place := d.Sets[s.Set].Placed, s.place(w)
-		err := x.Give(shape, place)
-		if place.Pipelined = false; err != nil || !x.Fits(shape, place) || x.Take(shape, place) != nil {
+		if !openClaim(x, d.Sets[s.Set].Placed, s.place(w)) {
 			x.Undo(m)
 			return false
 		}
@@ -316,14 +314,22 @@ func freeFirst(w *World, k *Work, d *Definition, seats []Seat) {
 
 // isFreeNow says whether the place that a seat claims is free.
 func isFreeNow(w *World, k *Work, d *Definition, s *Seat) bool {
-	x, shape, place := w.Pools[w.FormOf(k, k.Current).Pool].Index, d.Sets[s.Set].Placed, s.place(w)
+	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
 	m := x.Mark()
 	defer x.Undo(m)
-	if x.Give(shape, place) != nil {
+	return openClaim(x, d.Sets[s.Set].Placed, s.place(w))
+}
+
+// openClaim takes a place that was claimed, if it is free now.
+func openClaim(x *placement.Index, shape placement.Shape, place placement.Place) bool {
+	m := x.Mark()
+	err := x.Give(shape, place)
+	if place.Pipelined = false; err != nil || !x.Fits(shape, place) || x.Take(shape, place) != nil {
+		x.Undo(m)
 		return false
 	}
-	place.Pipelined = false
-	return x.Fits(shape, place)
+	x.Commit(m)
+	return true
 }
 
 // growIntoClaims has a workload whose minimum starts at once grow into those of its claims that
@@ -333,17 +339,10 @@ func growIntoClaims(w *World, k *Work, seats []Seat) {
 	if last < 0 || len(d.Ladder) > 0 || slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && (s.claimed || s.pipelined) }) {
 		return
 	}
+	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
 	for at := range seats {
 		s := &seats[at]
-		if !s.claimed || !isFreeNow(w, k, d, s) {
-			continue
-		}
-		x, shape, place := w.Pools[w.FormOf(k, k.Current).Pool].Index, d.Sets[s.Set].Placed, s.place(w)
-		if x.Give(shape, place) != nil {
-			continue
-		}
-		place.Pipelined = false
-		if x.Take(shape, place) != nil {
+		if !s.claimed || !openClaim(x, d.Sets[s.Set].Placed, s.place(w)) {
 			continue
 		}
 		s.claimed, s.pipelined, s.commit = false, false, int32(len(w.Room.commits))

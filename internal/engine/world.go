@@ -200,7 +200,8 @@ type Work struct {
 	Form   Form
 	Source int32 // the host's own index
 	Live   int32 // index into World.live, −1 when it holds nothing
-	// bucket is where its like wait behind it, plus one; 0 is nowhere.
+	// bucket is where its like wait behind it, plus one; 0 is nowhere. Where it waits behind one
+	// itself that was evicted, as it was, it is less than 0.
 	bucket    int32
 	Current   int16 // the form in use or in turn
 	Status    Status
