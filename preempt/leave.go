@@ -74,9 +74,9 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 }
 
 // whoMakesRoom lists by node those who may move from it, of nodes that may come to take a
-// task more. hope is false where no node takes one without moves. w is
-// what the nodes would take with all candidates gone, where that bounds what moves, as then
-// they do not take the preemptor; else it is nil.
+// task more. hope is false where no node takes one without moves. w is what the nodes would
+// take with all candidates gone, where that bounds what moves, as then they do not take the
+// preemptor; else it is nil.
 func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, w *without, hope bool) {
 	var nodes []int32
 	for _, n := range standing(s.search, movable) {
