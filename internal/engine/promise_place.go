@@ -446,3 +446,72 @@ func (s promising) ratherWaits(i int32) bool {
 	p := s.of(i)
 	return p != nil && !p.gathers && p.at <= later(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
 }
+
+// seek finds the earliest time and places of a promise in a window.
+func (s promising) seek(p *promise, window placement.Window) (found bool) {
+	defer s.behind().seek(p.work)()
+	s.promises.profile.Without(p.work, func() { found = s.seekIn(p, window) })
+	return found
+}
+
+// seekIn is seek where nobody stands behind whom it is for.
+func (s promising) seekIn(p *promise, window placement.Window) bool {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	var had []placement.Stay
+	if !p.lost && s.of(p.work) == p {
+		had = slices.Clone(p.stays)
+	}
+	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.behind().some(), int64(0)
+	if exact && p.was == nil { // of what asks the same only the first looks at every time
+		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
+	}
+	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
+	if len(d.Stranger) == 0 { // else other nodes are open at other times
+		for set, n := range p.unit.Add {
+			asks.Needs = append(asks.Needs, placement.Need{Shape: d.Sets[set].Placed, Tasks: int64(n)})
+		}
+	}
+	for {
+		from, some := s.admittedFrom(p, window)
+		if !some {
+			return false
+		}
+		window.From = from
+		at, found := s.promises.profile.Earliest(window, asks)
+		if !found {
+			return false
+		}
+		if p.at = at; s.admitted(p) {
+			for i := range p.stays {
+				p.stays[i].Place = s.places[i]
+				p.stays[i].Place.Pipelined = false
+			}
+			s.window(p)
+			if s.sparing().leavesOthers(p, had) {
+				p.lost = false
+				return true
+			}
+		}
+		next := s.promises.profile.Ends(at)
+		if len(next) == 0 {
+			return false
+		}
+		window.From = next[0]
+	}
+}
+
+// placeHeld finds places for a promise that begins at a time in the index as it is.
+func (s promising) placeHeld(p *promise, at int64) bool {
+	d, f := s.openAt(p.work, p.form, at), s.world.FormOf(&s.world.Works[p.work], p.form)
+	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
+	s.placer.UsedNodes, s.claims, s.trial = false, false, true
+	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)
+	s.placer.UsedNodes, s.claims, s.trial = used, claims, trial
+	if !found || err != nil {
+		return false
+	}
+	if len(p.stays) != len(s.places) {
+		p.stays = make([]placement.Stay, len(s.places))
+	}
+	return true
+}

@@ -18,22 +18,16 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/allotsched/allot/.ci/tools/internal/flags"
 	"github.com/allotsched/allot/.ci/tools/internal/history"
 )
 
 func main() {
-	repo := flag.String("C", ".", "the repository's `folder`")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	unnamed, err := gate(os.Stdout, newLoader(), *repo)
+	unnamed, err := gate(os.Stdout, newLoader(), flags.Repo())
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "apigate:", err)

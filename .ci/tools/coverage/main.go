@@ -13,7 +13,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/allotsched/allot/.ci/tools/internal/flags"
 )
 
 // floor is the least that a package's own tests reach, in whole percents.
@@ -32,13 +33,7 @@ const floor = 85
 var listed = map[string]int{}
 
 func main() {
-	repo := flag.String("C", ".", "the repository's `folder`")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	problems, err := gate(os.Stdout, *repo, listed)
+	problems, err := gate(os.Stdout, flags.Repo(), listed)
 	for _, problem := range problems {
 		fmt.Println("coverage:", problem)
 	}

@@ -16,35 +16,36 @@
 package main
 
 import (
-	"flag"
+	"errors"
 	"fmt"
 	"os"
+
+	"github.com/allotsched/allot/.ci/tools/internal/flags"
 )
 
 // folder is the program's, below the repository's.
 const folder = "examples/allot"
 
 func main() {
-	repo := flag.String("C", ".", "the repository's `folder`")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	work, err := os.MkdirTemp("", "installable-")
-	if err == nil {
-		defer os.RemoveAll(work)
-		err = prove(os.Stdout, *repo, work)
-	}
+	err := proveIn(flags.Repo())
 	if err == nil {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "installable:", err)
-	os.RemoveAll(work)
-	if _, is := err.(*refusal); is {
+	if refused := new(refusal); errors.As(err, &refused) {
 		os.Exit(1)
 	}
 	os.Exit(2)
+}
+
+// proveIn proves it of a repository, in a folder of its own.
+func proveIn(repo string) error {
+	work, err := os.MkdirTemp("", "installable-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	return prove(os.Stdout, repo, work)
 }
 
 // A refusal says why the program cannot be installed.
