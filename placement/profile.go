@@ -286,7 +286,7 @@ func (p *Profile) search(q *Question, duration, from, last int64, content bool) 
 	s := p.begin(from, duration)
 	defer s.end()
 	for freer := true; ; {
-		if (freer || !q.Exact) && p.hasRoom(q.Needs) {
+		if (freer || !q.Exact) && HasRoom(p.index, q.Needs) {
 			if p.probe(s.at, q.Fits) {
 				return s.at, true, false
 			}
@@ -302,9 +302,10 @@ func (p *Profile) search(q *Question, duration, from, last int64, content bool) 
 	}
 }
 
-// hasRoom says whether there is room for each of some needs by itself.
-func (p *Profile) hasRoom(needs []Need) bool {
-	return !slices.ContainsFunc(needs, func(n Need) bool { return roomInAll(p.index, n.Shape) < n.Tasks })
+// HasRoom says whether the index has room for each of some needs by itself, as its nodes stand.
+// It takes the time of the nodes that have changed since the shape was last asked for.
+func HasRoom(x *Index, needs []Need) bool {
+	return !slices.ContainsFunc(needs, func(n Need) bool { return roomInAll(x, n.Shape) < n.Tasks })
 }
 
 // During calls do while the index has free what is free in the whole window: from the

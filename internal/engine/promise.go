@@ -364,6 +364,22 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 	s.changed()
 }
 
+// fulfil forgets the promise of a workload that starts, but for that it was one of the state:
+// whoever takes what has started so takes that too.
+func (s promising) fulfil(work int32) {
+	all := &s.promises
+	if p := s.of(work); p != nil {
+		all.remove(p)
+		if all.profile != nil {
+			all.profile.Release(work)
+		}
+		if p.was != nil {
+			all.withdrawn = append(all.withdrawn, p)
+		}
+		s.pool.freed++
+	}
+}
+
 // promise promises the workload something that has been refused in its turn, if it may have a
 // promise: within its lines first, and others when nobody else moves (B4).
 func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {

@@ -211,22 +211,17 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 // hasRoom says whether there is room for the tasks of each set of a unit by itself, were nothing held:
 // whoever has none has none beside what is held.
 func (s promising) hasRoom(d *Definition, unit gang.Unit) bool {
-	x := s.pool.Index
-	if s.claims || x.Releasing() { // it may take what is not free yet
-		return true
-	}
+	x := s.pool.Index // what is not free yet may be taken too
+	return s.claims || x.Releasing() || placement.HasRoom(x, needsOf(d, unit))
+}
+
+// needsOf is for how many tasks of which shapes there has to be room.
+func needsOf(d *Definition, unit gang.Unit) []placement.Need {
+	needs := make([]placement.Need, len(unit.Add))
 	for set, n := range unit.Add {
-		left := int64(n)
-		for _, room := range x.Rooms(d.Sets[set].Placed) {
-			if left -= int64(room); left <= 0 {
-				break
-			}
-		}
-		if left > 0 {
-			return false
-		}
+		needs[set] = placement.Need{Shape: d.Sets[set].Placed, Tasks: int64(n)}
 	}
-	return true
+	return needs
 }
 
 // placeFree takes places for a unit beside what is held by those that bind it, or where each
@@ -366,22 +361,6 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 	return domains
 }
 
-// fulfil forgets the promise of a workload that starts, but for that it was one of the state:
-// whoever takes what has started so takes that too.
-func (s promising) fulfil(work int32) {
-	all := &s.promises
-	if p := s.of(work); p != nil {
-		all.remove(p)
-		if all.profile != nil {
-			all.profile.Release(work)
-		}
-		if p.was != nil {
-			all.withdrawn = append(all.withdrawn, p)
-		}
-		s.pool.freed++
-	}
-}
-
 // started tells the profile of a unit that has started at the places that were found, where
 // it is in the way of nobody who is promised any of them; else all is laid again.
 func (s promising) started(d *Definition, unit gang.Unit) {
@@ -467,9 +446,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	}
 	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
 	if len(d.Stranger) == 0 { // else other nodes are open at other times
-		for set, n := range p.unit.Add {
-			asks.Needs = append(asks.Needs, placement.Need{Shape: d.Sets[set].Placed, Tasks: int64(n)})
-		}
+		asks.Needs = needsOf(d, p.unit)
 	}
 	for {
 		from, some := s.admittedFrom(p, window)
