@@ -141,11 +141,10 @@ func (v *promising) readStanding() {
 			for _, t := range a.Tasks {
 				lost[taskName{a.Workload, t.PodSet, t.Index}] = true
 			}
-		case allot.Start, allot.Resize:
+		case allot.Start, allot.Resize, allot.Move:
 			for _, t := range a.Tasks {
 				v.behind[taskName{a.Workload, t.PodSet, t.Index}] = a.Behind
 			}
-		case allot.Move:
 		}
 	}
 	for _, w := range v.workOrder {

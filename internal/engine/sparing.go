@@ -148,7 +148,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	for _, p := range all.list {
-		all.profile.Behind(p.work, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
+		p.tellWay(all.profile, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
 			return !slices.ContainsFunc(stands, func(other placement.Stay) bool { return other.Place == one.Place && other.Shape == one.Shape })
 		}))
 		if held := before.Held(p.work); len(held) > 0 {
