@@ -37,6 +37,9 @@ type promises struct {
 	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
 	// promised is in nobody's way then, as it has no promise once it has started.
 	serves int32
+	// displaced: some have been laid elsewhere, maybe on what is held for others that yield to who is
+	// being placed; these are laid again once it is.
+	displaced bool
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 }

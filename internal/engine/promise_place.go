@@ -294,11 +294,17 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	}
 	for i := range laid {
 		p := s.of(laid[i].work)
+		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !samePlaces(p.stays, laid[i].stays)
 		s.promises.profile.Release(p.work)
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
 	return true
+}
+
+// samePlaces says whether tasks have the same places.
+func samePlaces(a, b []placement.Stay) bool {
+	return slices.EqualFunc(a, b, func(one, other placement.Stay) bool { return one.Place == other.Place })
 }
 
 // together lays those of the promises that are named at their own times, one beside the other
@@ -365,7 +371,7 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 // it is in the way of nobody who is promised any of them; else all is laid again.
 func (s promising) started(d *Definition, unit gang.Unit) {
 	all := &s.promises
-	if all.at != s.pool.changes {
+	if s.settles() || all.at != s.pool.changes {
 		return // it was not what stood before that either
 	}
 	until := all.profile.Round(later(max(s.world.Now, 0), d.Times.Duration))
@@ -390,6 +396,16 @@ func (s promising) started(d *Definition, unit gang.Unit) {
 		}
 	}
 	all.tree, all.at = nil, s.pool.changes+1
+}
+
+// settles has all be laid again where some were displaced, now that who was placed stands or has given
+// its places back.
+func (s promising) settles() (stale bool) {
+	all := &s.promises
+	if stale = all.displaced; stale {
+		all.displaced, all.at = false, 0
+	}
+	return stale
 }
 
 // makesRoom begins to make room: all that is held is kept free from what does not
