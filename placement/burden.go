@@ -134,16 +134,14 @@ func (p *Profile) mostOn(most, now cells, v int32, held []heldStay, from, until 
 				continue
 			}
 		}
-		p.heldAt(now, v, held, from, at, steady, false)
-		for c := range most {
-			most[c] = max(most[c], now[c])
-		}
-		if steady || !slices.ContainsFunc(held, func(s heldStay) bool { return p.awaits(s.holder) }) {
-			continue
-		}
-		p.heldAt(now, v, held, from, at, false, true)
-		for c := range most {
-			most[c] = max(most[c], now[c])
+		for _, waiting := range [...]bool{false, true} {
+			if waiting && (steady || !slices.ContainsFunc(held, func(s heldStay) bool { return p.awaits(s.holder) })) {
+				break
+			}
+			p.heldAt(now, v, held, from, at, steady, waiting)
+			for c := range most {
+				most[c] = max(most[c], now[c])
+			}
 		}
 	}
 }

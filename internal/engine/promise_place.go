@@ -302,11 +302,6 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	return true
 }
 
-// samePlaces says whether tasks have the same places.
-func samePlaces(a, b []placement.Stay) bool {
-	return slices.EqualFunc(a, b, func(one, other placement.Stay) bool { return one.Place == other.Place })
-}
-
 // together lays those of the promises that are named at their own times, one beside the other
 // in the order of these, on their places or on equal ones, and returns them so if all find some. What
 // is held stays as it is.
@@ -396,16 +391,6 @@ func (s promising) started(d *Definition, unit gang.Unit) {
 		}
 	}
 	all.tree, all.at = nil, s.pool.changes+1
-}
-
-// settles has all be laid again where some were displaced, now that who was placed stands or has given
-// its places back.
-func (s promising) settles() (stale bool) {
-	all := &s.promises
-	if stale = all.displaced; stale {
-		all.displaced, all.at = false, 0
-	}
-	return stale
 }
 
 // makesRoom begins to make room: all that is held is kept free from what does not

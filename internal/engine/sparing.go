@@ -227,3 +227,18 @@ func (s sparing) standsStill(p *promise) bool {
 	s.promises.profile.Hold(p.work, stays)
 	return stands
 }
+
+// samePlaces says whether tasks have the same places.
+func samePlaces(a, b []placement.Stay) bool {
+	return slices.EqualFunc(a, b, func(one, other placement.Stay) bool { return one.Place == other.Place })
+}
+
+// settles has all be laid again where some were displaced, now that who was placed stands or has given
+// its places back.
+func (s promising) settles() (stale bool) {
+	all := &s.promises
+	if stale = all.displaced; stale {
+		all.displaced, all.at = false, 0
+	}
+	return stale
+}
