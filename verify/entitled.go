@@ -105,7 +105,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 		}
 	}
 	if g.inUnits {
-		g.beside = v.besideOne(f, a, g.charged)
+		g.beside = besideOne(v, f, a, g.charged)
 	}
 	for q := f.queue; q != nil; q = q.parent {
 		uses := make(map[verifiedKey]int64, len(g.charged))
@@ -118,10 +118,10 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 }
 
 // besideOne is what all tasks of an action but one are charged, at most.
-func (v *verifier) besideOne(f *verifiedForm, a *allot.Action, charged []verifiedCharge) map[verifiedKey]int64 {
+func besideOne(v *verifier, f *verifiedForm, a *allot.Action, charged []verifiedCharge) map[verifiedKey]int64 {
 	beside := make(map[verifiedKey]int64)
 	for _, t := range a.Tasks {
-		own := v.chargesAt(f, []allot.Placement{t})
+		own := chargesAt(v, f, []allot.Placement{t})
 		for _, c := range charged {
 			beside[c.key] = max(beside[c.key], c.amount-amountIn(own, c.key))
 		}

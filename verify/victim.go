@@ -82,7 +82,7 @@ func placesOf(v *verifier, f *verifiedForm, a *allot.Action) []allot.Placement {
 // of its own (M4, M6).
 func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
 	told := verifiedKey{a.Reason.Resource, a.Reason.Class}
-	if list = v.chargesAt(f, placesOf(v, f, a)); a.Kind != allot.Move || a.Reason.Subtrees == nil || amountIn(list, told) > 0 {
+	if list = chargesAt(v, f, placesOf(v, f, a)); a.Kind != allot.Move || a.Reason.Subtrees == nil || amountIn(list, told) > 0 {
 		return list
 	}
 	var minimum []allot.Placement
@@ -96,11 +96,11 @@ func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Acti
 			minimum = append(minimum, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
 		}
 	}
-	return v.chargesAt(f, minimum)
+	return chargesAt(v, f, minimum)
 }
 
 // chargesAt is what tasks are charged in some places.
-func (v *verifier) chargesAt(f *verifiedForm, places []allot.Placement) (list []verifiedCharge) {
+func chargesAt(v *verifier, f *verifiedForm, places []allot.Placement) (list []verifiedCharge) {
 	for _, place := range places {
 		list = mergeCharges(list, charges(&f.PodSets[f.set(place.PodSet)].Request, f.queue.pool, v.nodes[place.Node], place.Devices))
 	}
