@@ -90,8 +90,11 @@ func (r *JobResult) Held() Sum {
 	return all
 }
 
-// Steady are the jobs that were submitted in the steady window.
+// Steady are the jobs that were submitted in the steady window; a nil result has none.
 func (r *Result) Steady() []*JobResult {
+	if r == nil {
+		return nil
+	}
 	jobs := make([]*JobResult, 0, len(r.Jobs))
 	for i := range r.Jobs {
 		if j := &r.Jobs[i]; j.Outcome != NotSubmitted && j.Submit >= r.From && j.Submit <= r.To {

@@ -272,8 +272,11 @@ func (p *Picture) thin() {
 	}
 }
 
-// Close completes the picture with what came of the run.
+// Close completes the picture with what came of the run; nil adds nothing to it.
 func (p *Picture) Close(r *sim.Result) {
+	if r == nil {
+		return
+	}
 	for job := range p.open { // order cannot matter, as above
 		p.close(job, r.End, "", nil)
 	}
