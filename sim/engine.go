@@ -188,6 +188,7 @@ const progressEvery = 256
 // run goes from instant to instant until nothing more can happen.
 func (e *engine) run() error {
 	for instants := int64(0); ; instants++ {
+		e.dropVoid()
 		at, ok := e.calendar.next()
 		if !ok || e.over() || e.idle() || e.options.Until > 0 && at > e.options.Until {
 			break
@@ -256,6 +257,48 @@ func (e *engine) idle() bool {
 	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
 }
 
+// dropVoid takes from the calendar what was foreseen and is no event any more, so that no run
+// lasts for it: what comes next of it, and where nobody holds anything all of it.
+func (e *engine) dropVoid() {
+	c := &e.calendar
+	for ev, some := c.tree.Min(); some && e.isVoid(&ev); ev, some = c.tree.Min() {
+		c.tree.DeleteMin()
+	}
+	if e.meter.allocated > 0 || len(c.arrivals) > 0 {
+		return
+	}
+	var void []event
+	c.tree.Ascend(func(ev event) bool {
+		if e.isVoid(&ev) {
+			void = append(void, ev)
+		}
+		return true
+	})
+	for _, ev := range void {
+		c.tree.Delete(ev)
+	}
+}
+
+// isVoid says of an event of a job that it will never happen: the job is gone, or in another
+// phase or run than it was foreseen in.
+func (e *engine) isVoid(ev *event) bool {
+	if !ev.class.ofJob() || ev.class == arrival {
+		return false
+	}
+	j := e.jobs[ev.index]
+	switch {
+	case j == nil:
+		return true
+	case ev.class == timer:
+		return j.epoch != ev.epoch
+	case ev.class == joined:
+		return uint64(j.result.Starts) != ev.epoch || !j.runs()
+	case ev.class == crossing:
+		return !e.ranking.crosses(j, ev.epoch)
+	}
+	return false
+}
+
 // report tells how far the run is, and whether it is to go on.
 func (e *engine) report() bool {
 	if e.options.Progress == nil {
@@ -279,42 +322,38 @@ func (e *engine) facts() error {
 }
 
 func (e *engine) happen(ev *event) error {
+	if e.isVoid(ev) {
+		return nil
+	}
+	j := (*job)(nil)
+	if ev.class.ofJob() {
+		j = e.jobs[ev.index]
+	}
 	switch ev.class {
 	case timer:
-		if j := e.jobs[ev.index]; j != nil && j.epoch == ev.epoch {
-			e.expire(j)
-		}
+		e.expire(j)
 	case joined:
-		if j := e.jobs[ev.index]; j != nil && uint64(j.result.Starts) == ev.epoch && j.runs() {
-			e.settle(j)
-		}
+		e.settle(j)
 	case left:
-		if j := e.jobs[ev.index]; j != nil {
-			e.gone(j)
-			e.settle(j)
-			e.dirty = true
-		}
+		e.gone(j)
+		e.settle(j)
+		e.dirty = true
 	case change:
 		return e.change(&e.in.Changes[ev.index])
 	case arrival:
-		j := e.jobs[ev.index]
 		if j == nil {
 			j = e.create(ev.index)
 		}
 		e.submit(j)
 	case cancel:
-		if j := e.jobs[ev.index]; j != nil {
-			e.cancel(j)
-		}
+		e.cancel(j)
 	case carry:
 		return e.land()
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
 	case crossing:
-		if j := e.jobs[ev.index]; j != nil && e.ranking.crosses(j, ev.epoch) {
-			e.dirty = true
-		}
+		e.dirty = true
 	case sample:
 		e.meter.due = true
 	}

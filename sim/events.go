@@ -27,6 +27,15 @@ const (
 	sample                // a row of the series is due
 )
 
+// ofJob says whether an event of the class is one of a job.
+func (c class) ofJob() bool {
+	switch c {
+	case timer, joined, left, arrival, cancel, crossing:
+		return true
+	}
+	return false
+}
+
 // An event is something that will happen.
 type event struct {
 	at       time.Duration

@@ -116,6 +116,30 @@ func TestCancelledBefore(t *testing.T) {
 	}
 }
 
+// TestNothingIsForeseen: what was foreseen of a job that has ended, when its user would give up
+// or its rank would be another, is no event: the run is over when nothing can happen any more,
+// and who waits for ever has waited up to then under every scheduler.
+func TestNothingIsForeseen(t *testing.T) {
+	for _, s := range sim.Schedulers() {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("a", 4, 0, 10*second), single("b", 5, 0, 10*second)}
+		in.Jobs[0].CancelAfter = time.Hour
+		r := mustRun(t, in, sim.Options{Scheduler: s, Sample: second})
+		if b := r.Jobs[1]; b.Outcome != sim.Unfinished || b.Pending != 10*second || r.End != 10*second {
+			t.Errorf("%s: b has waited %v at %v", s.Name, b.Pending, r.End)
+		}
+	}
+}
+
+// TestNil: who is given nil makes nothing of it.
+func TestNil(t *testing.T) {
+	var in *sim.Input
+	var r *sim.Result
+	if in.Hash() == (&sim.Input{}).Hash() || r.Steady() != nil || sim.Reserving(sim.Scheduler{Name: "own"}).Name != "own-reserving" {
+		t.Error("something is made of nothing")
+	}
+}
+
 // TestTooManyRows: a series that would take all memory ends the run.
 func TestTooManyRows(t *testing.T) {
 	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 10*second)}}
