@@ -354,7 +354,7 @@ func (p *Picture) worst(r *sim.Result) {
 		return cmp.Or(cmp.Compare(b.Evictions, a.Evictions), cmp.Compare(b.Pending, a.Pending))
 	})
 	for _, j := range jobs[:min(len(jobs), pictureJobs)] {
-		out := pictureJob{Job: j.ID, Queue: j.Queue, Submit: inSeconds(j.Submit), End: inSeconds(j.End), Open: j.Outcome == sim.Unfinished}
+		out := pictureJob{Job: j.Workload.ID, Queue: j.Workload.Queue, Submit: inSeconds(j.Submit), End: inSeconds(j.End), Open: j.Outcome == sim.Unfinished}
 		if out.Open {
 			out.End = p.End
 		}
