@@ -21,7 +21,7 @@ func (w *world) write(d *engine.Decision) (*Plan, error) {
 		return nil, err
 	}
 	plan.Shares = w.writeShares()
-	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings())
+	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.deadlineWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
