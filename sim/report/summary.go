@@ -242,7 +242,8 @@ var sizeNames = []string{"no GPU", "part of a GPU", "1 GPU", "up to 7 GPUs", "8 
 
 // group measures jobs.
 func group(name string, jobs []*sim.JobResult) Group {
-	var jct, delay, pending []time.Duration
+	list := func() []time.Duration { return make([]time.Duration, 0, len(jobs)) }
+	jct, delay, pending := list(), list(), list()
 	unfinished := 0
 	for _, j := range jobs {
 		if j.Outcome == sim.Unfinished {
@@ -258,18 +259,20 @@ func group(name string, jobs []*sim.JobResult) Group {
 
 // groups parts the jobs by a key and measures each part, in the order of the keys.
 func groups[K cmp.Ordered](jobs []*sim.JobResult, key func(*sim.JobResult) K, name func(K) string) []Group {
-	parts := make(map[K][]*sim.JobResult)
-	var keys []K
+	sizes := make(map[K]int)
+	for _, j := range jobs {
+		sizes[key(j)]++
+	}
+	parts := make(map[K][]*sim.JobResult, len(sizes))
 	for _, j := range jobs {
 		k := key(j)
 		if parts[k] == nil {
-			keys = append(keys, k)
+			parts[k] = make([]*sim.JobResult, 0, sizes[k])
 		}
 		parts[k] = append(parts[k], j)
 	}
-	slices.Sort(keys)
-	out := make([]Group, 0, len(keys))
-	for _, k := range keys {
+	out := make([]Group, 0, len(sizes))
+	for _, k := range slices.Sorted(maps.Keys(sizes)) {
 		out = append(out, group(name(k), parts[k]))
 	}
 	return out
@@ -341,7 +344,7 @@ func leftOut(list []sim.LeftOut) []Count {
 
 // ratios takes in slowdown and fairness, job by job.
 func (s *Summary) ratios(jobs []*sim.JobResult) {
-	var slow, rho []int64
+	slow, rho := make([]int64, 0, len(jobs)), make([]int64, 0, len(jobs))
 	unfair, limit := 0, sim.Quotient(105, 100)
 	for _, j := range jobs {
 		if j.Outcome != sim.Done && j.Outcome != sim.Failed {
