@@ -188,7 +188,7 @@ const progressEvery = 256
 // run goes from instant to instant until nothing more can happen.
 func (e *engine) run() error {
 	for instants := int64(0); ; instants++ {
-		e.dropVoid()
+		e.calendar.drop(func(ev *event) bool { return isVoid(e, ev) }, e.meter.allocated == 0)
 		at, ok := e.calendar.next()
 		if !ok || e.over() || e.idle() || e.options.Until > 0 && at > e.options.Until {
 			break
@@ -257,31 +257,9 @@ func (e *engine) idle() bool {
 	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
 }
 
-// dropVoid takes from the calendar what was foreseen and is no event any more, so that no run
-// lasts for it: what comes next of it, and where nobody holds anything all of it.
-func (e *engine) dropVoid() {
-	c := &e.calendar
-	for ev, some := c.tree.Min(); some && e.isVoid(&ev); ev, some = c.tree.Min() {
-		c.tree.DeleteMin()
-	}
-	if e.meter.allocated > 0 || len(c.arrivals) > 0 {
-		return
-	}
-	var void []event
-	c.tree.Ascend(func(ev event) bool {
-		if e.isVoid(&ev) {
-			void = append(void, ev)
-		}
-		return true
-	})
-	for _, ev := range void {
-		c.tree.Delete(ev)
-	}
-}
-
 // isVoid says of an event of a job that it will never happen: the job is gone, or in another
 // phase or run than it was foreseen in.
-func (e *engine) isVoid(ev *event) bool {
+func isVoid(e *engine, ev *event) bool {
 	if !ev.class.ofJob() || ev.class == arrival {
 		return false
 	}
@@ -322,7 +300,7 @@ func (e *engine) facts() error {
 }
 
 func (e *engine) happen(ev *event) error {
-	if e.isVoid(ev) {
+	if isVoid(e, ev) {
 		return nil
 	}
 	j := (*job)(nil)

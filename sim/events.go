@@ -127,5 +127,28 @@ func (c *calendar) pop(at time.Duration) (event, bool) {
 	return c.tree.DeleteMin()
 }
 
+// drop takes out what was foreseen and is no event any more, so that no run lasts for it: of
+// what comes next, and where that is a row of a series in which nobody holds anything and
+// none is to arrive, all.
+func (c *calendar) drop(void func(*event) bool, empty bool) {
+	next, some := c.tree.Min()
+	for ; some && void(&next); next, some = c.tree.Min() {
+		c.tree.DeleteMin()
+	}
+	if !empty || len(c.arrivals) > 0 || next.class != sample {
+		return
+	}
+	var list []event
+	c.tree.Ascend(func(e event) bool {
+		if void(&e) {
+			list = append(list, e)
+		}
+		return true
+	})
+	for _, e := range list {
+		c.tree.Delete(e)
+	}
+}
+
 // left is how many events are still to come.
 func (c *calendar) left() int { return c.tree.Len() + len(c.arrivals) }
