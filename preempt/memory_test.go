@@ -223,6 +223,37 @@ func TestMemoryOfLeeway(t *testing.T) {
 	l.alikeTake(t, []string{"e+0"}, []string{"p0+0", "k0+0"})
 }
 
+// Nobody plans what may move from a node that would not take the task with all of it gone that
+// some node takes (M8), until some node takes more. At first none takes anything, though enough
+// is free in all. Once k1 and m1
+// have gone two take h0 and h1, and no more than is asked is free on the node of these, of which
+// nothing has changed.
+func TestMemoryOfBarredNodes(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 2", 9) + ` | queue a quota=9 | queue b quota=9
+		run b/h0 gpu=0.4 on=0 | run b/h1 gpu=0.4 on=0 | run b/i gpu=1 on=0
+		run b/k0 gpu=0.6 on=7 | run b/k1 gpu=0.4 on=7 | run b/k2 gpu=1 on=7
+		run b/m0 gpu=0.6 on=8 | run b/m1 gpu=0.4 on=8 | run b/m2 gpu=1 on=8`
+	for n := 1; n < 7; n++ {
+		text += fmt.Sprintf(" | run b/j%d gpu=0.9 on=%d | run b/l%d gpu=0.9 on=%d", n, n, n, n)
+	}
+	l := lifeOf(text + " | wait a/w gpu=1 like=4")
+	for _, step := range []struct {
+		goes string
+		want []string
+	}{{"", nil}, {"k1", nil}, {"m1", []string{"h0+0", "h1+0"}}} {
+		for _, id := range slices.Clone(l.alive) {
+			if l.works[l.room.Unit(id).Work] == step.goes {
+				l.evict(t, id)
+			}
+		}
+		p, _, _ := l.room.Find(l.preemptor, move)
+		got := namesOf(l.scene, l.room, &p)
+		if slices.Sort(got); !slices.Equal(got, step.want) {
+			t.Errorf("after %q: %v move, not %v", step.goes, got, step.want)
+		}
+	}
+}
+
 // alikeTake has preemptors that are alike start one after the other, and says whom each
 // has to take.
 func (l *life) alikeTake(t *testing.T, wants ...[]string) {
