@@ -182,8 +182,9 @@ func smallestMemory(s *allot.State) (least int64) {
 // instant is the time of the run's instant in states.
 func (e *engine) instant() time.Time { return epoch.Add(e.now) }
 
-// progressEvery is how many instants pass between two reports of progress.
-const progressEvery = 256
+// progressEvery is how many instants pass between two reports of progress: few, as whoever ends a
+// run waits for the next, and a decision on a full cluster may take tens of milliseconds.
+const progressEvery = 16
 
 // run goes from instant to instant until nothing more can happen.
 func (e *engine) run() error {

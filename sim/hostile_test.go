@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -137,6 +138,22 @@ func TestNil(t *testing.T) {
 	var r *sim.Result
 	if in.Hash() == (&sim.Input{}).Hash() || r.Steady() != nil || sim.Reserving(sim.Scheduler{Name: "own"}).Name != "own-reserving" {
 		t.Error("something is made of nothing")
+	}
+}
+
+// TestProgressIsTold: whoever ends a run is asked soon, however long a decision takes.
+func TestProgressIsTold(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	for i := range 100 {
+		in.Jobs = append(in.Jobs, single(fmt.Sprint("j", i), 1, time.Duration(i)*second, second/2))
+	}
+	last, apart := int64(0), int64(0)
+	mustRun(t, in, sim.Options{Progress: func(p sim.Progress) bool {
+		apart, last = max(apart, p.Events-last), p.Events
+		return true
+	}})
+	if last == 0 || apart > 20 {
+		t.Errorf("of %d events up to %d pass before anybody is asked", last, apart)
 	}
 }
 
