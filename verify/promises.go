@@ -175,7 +175,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one := standing{workload: w, form: f, request: &ps.Request, task: t, until: end{forever, forever}}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
-	if one.behind = v.behind[name]; !one.fresh {
+	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
 		one.behind = was.Behind
 	}
 	overran := was != nil && !lost && was.Phase == allot.Running && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
