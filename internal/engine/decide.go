@@ -399,7 +399,8 @@ type Solver struct {
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
-	claims, leftover, trial, briefly bool
+	// inStep: the index has the places that the table has, and no other.
+	claims, leftover, trial, briefly, inStep bool
 	// passes is the workload whose promised places were found for the unit at hand, plus one (B6);
 	// 0 is nobody.
 	passes int32

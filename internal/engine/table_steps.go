@@ -259,7 +259,7 @@ func (s *Seat) sit(nodes []int32, at placement.Place) {
 // elsewhere notes in rows that are brought back that they are at new places: what ran
 // moves, what has only been claimed starts there instead. Those that stayed are as they
 // were. What had its places without a break, as what moves beside others has, stays the
-// start that it was.
+// start that it was, unless it has come to wait for its place: a start waits as a whole (S4).
 func (w booking) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
 	stands := func(at int) bool { return seats[at].Node == old[at].Node && seats[at].Devices == old[at].Devices }
@@ -275,7 +275,7 @@ func (w booking) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 			}
 			continue
 		}
-		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
+		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed && (old[at].pipelined || !s.pipelined) {
 			continue
 		}
 		if s.claimed {
