@@ -121,10 +121,12 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 }
 
 // isLikeOthers says whether an evicted workload is refused where one of its like is: it holds
-// nothing, nothing is leaving, and who is refused gets nothing by that.
+// nothing, nothing is leaving, who is refused gets nothing by that, and what may start of it
+// depends on nothing that ran of it (leavesFirst, outgrows).
 func (s enqueuing) isLikeOthers(k *Work) bool {
+	d := s.world.Definition(k, 0)
 	return s.kept == nil && !s.pool.Blocks && !s.pool.reserves() && len(k.Others) == 0 && k.Status == waiting &&
-		(k.Live < 0 || !s.world.holds(k)) && !s.pool.Index.Releasing()
+		(k.Live < 0 || !s.world.holds(k)) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
 }
 
 // nextAgain lines up the first that waits behind in a bucket of evicted ones.

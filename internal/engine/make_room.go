@@ -47,14 +47,18 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
-	s.told = s.told[:0]
+	s.told, s.ownAlone = s.told[:0], false
 	s.mayBound = held == nil && !d.Unsure
 	s.untold = false
 	made, err := s.makeRoomForAny(k, it, at, held)
 	s.mayBound = false
 	if held == nil && !made && err == nil {
 		it.Form = at
-		s.refusals[asked] = &refusal{p.untilChanged(), slices.Clone(s.told), s.untold, s.untold && s.mute, it}
+		until := p.untilChanged()
+		if s.ownAlone {
+			until = memo{} // others that ask the same may be helped
+		}
+		s.refusals[asked] = &refusal{until, slices.Clone(s.told), s.untold, s.untold && s.mute, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
@@ -139,7 +143,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (*way, error) {
 	p, w := s.pool, s.world
 	f := w.FormOf(k, at)
-	if s.beyondHelp(f, asks) || w.leavesFirst(k, it, gang.Unit{Add: add}) || w.outgrows(k, it, add) {
+	if s.beyondHelp(f, asks) {
 		return nil, nil
 	}
 	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
@@ -153,6 +157,10 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 		if s.undone(func() bool { return s.startFor(f, w.Definition(k, at), b) }) {
 			return nil, nil // later, in what is free (Q4)
 		}
+	}
+	if w.leavesFirst(k, it, b.Add) || w.outgrows(k, it, add) {
+		s.ownAlone = true
+		return nil, nil
 	}
 	s.decision.Work.Rooms++
 	if !w.Room.told { // a bound is the cheaper way

@@ -16,9 +16,11 @@ type bounding struct {
 	// untold, and mute that there is nothing more to be told. telling: its reasons are
 	// found out after all.
 	mayBound, untold, mute, telling bool
-	largest                         largestUnits
-	counted                         []int32 // scratch of countsOf
-	lowest                          lowestPriority
+	// ownAlone: some unit was refused for what is so of the workload alone.
+	ownAlone bool
+	largest  largestUnits
+	counted  []int32 // scratch of countsOf
+	lowest   lowestPriority
 }
 
 // A lowestPriority bounds the priority of whatever runs or is claimed in the pool, or did
