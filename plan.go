@@ -88,7 +88,7 @@ type Action struct {
 	// Until is when the host ends the tasks of a Start that was cut to fit a hole, as its
 	// workload has a [Workload.MinDuration] (B1); zero is by its TimeLimit alone.
 	Until time.Time `json:"until,omitzero"`
-	// Behind names the workload whose promised places tasks of a Start or Resize take without
+	// Behind names the workload whose promised places tasks of a Start, Resize or Move take without
 	// having left them by then (B6); empty is nobody.
 	Behind string `json:"behind,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).

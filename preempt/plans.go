@@ -407,7 +407,7 @@ func mayMoveOn(s *search, n int32) []UnitID {
 		if !s.room.fixed(s.ask, id, &ignored) {
 			continue
 		}
-		if v := s.room.first(s.ask, id); v == lawful || v == notYet {
+		if s.mayBeFirst(id) {
 			s.here = append(s.here, id)
 		}
 	}

@@ -84,8 +84,8 @@ type Action struct {
 	cut bool
 	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
 	Until int64
-	// Behind is the workload whose promised places what starts has taken (B6), none if it has taken
-	// nobody's.
+	// Behind is the workload whose promised places what starts or moves has taken (B6), none if it
+	// has taken nobody's.
 	Behind int32
 	// final: who is evicted does not wait again (S6).
 	Final bool

@@ -148,7 +148,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	for _, p := range all.list {
-		all.profile.Behind(p.work, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
+		p.tellWay(all.profile, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
 			return !slices.ContainsFunc(stands, func(other placement.Stay) bool { return other.Place == one.Place && other.Shape == one.Shape })
 		}))
 		if held := before.Held(p.work); len(held) > 0 {
@@ -226,4 +226,19 @@ func (s sparing) standsStill(p *promise) bool {
 	stands := s.stands(p)
 	s.promises.profile.Hold(p.work, stays)
 	return stands
+}
+
+// samePlaces says whether tasks have the same places.
+func samePlaces(a, b []placement.Stay) bool {
+	return slices.EqualFunc(a, b, func(one, other placement.Stay) bool { return one.Place == other.Place })
+}
+
+// settles has all be laid again where some were displaced, now that who was placed stands or has given
+// its places back.
+func (s promising) settles() (stale bool) {
+	all := &s.promises
+	if stale = all.displaced; stale {
+		all.displaced, all.at = false, 0
+	}
+	return stale
 }
