@@ -176,8 +176,8 @@ type Share struct {
 	// what siblings use of this queue's unused quota.
 	Borrowed int64 `json:"borrowed,omitzero"`
 	Lent     int64 `json:"lent,omitzero"`
-	// Reachable is the usable capacity of the nodes that the queue may use,
-	// PoolTotal that of the pool.
+	// Reachable is the usable capacity of the nodes that the queue, or some queue below it, may
+	// use, those apart that are reserved for others (B9); PoolTotal is that of the pool.
 	Reachable int64 `json:"reachable,omitzero"`
 	PoolTotal int64 `json:"poolTotal,omitzero"`
 }
