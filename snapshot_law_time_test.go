@@ -12,6 +12,7 @@ import (
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 // The law of snapshots where something is promised (B3) or people have reserved something (B9): as time
@@ -43,6 +44,38 @@ func TestSnapshotLawOfPromises(t *testing.T) {
 	}
 	if !testing.Short() && promised < counts["all"][0]/8 {
 		t.Errorf("%d promises told", promised)
+	}
+}
+
+// What a snapshot knows of time it knows of a later one too, step by step and at once (B1, B9): each of
+// these states is decided at every instant in turn as Solve decides it then.
+func TestSnapshotFollowsTime(t *testing.T) {
+	const reserved = "nodes n1..n2 gpu=1\npolicy reserve.backfill=easy\nqueue q quota=4\nreserve r from=20h until=24h evict on n1 n2\n"
+	for _, row := range []struct{ what, text string }{
+		{"not before", "nodes n1 gpu=1\npolicy reserve.backfill=easy\nqueue q quota=4\nsubmit q/a gpu=1 not-before=19h for=1h limit=1h\nnow 15h"},
+		{"reserved for nobody", reserved + "run q/p gpu=1 preemptible since=1h on n1[0]\nsubmit q/u gpu=1\nsubmit q/b gpu=1 for=30h limit=30h non-preemptible\nnow 15h"},
+		{"overruns", "nodes n1 gpu=1\npolicy reserve.backfill=easy\nqueue q quota=4\nrun q/o gpu=1 for=5h since=14h non-preemptible on n1[0]\nsubmit q/a gpu=1 for=1h limit=1h\nnow 15h"},
+	} {
+		s, err := scenario.State(row.text)
+		if err != nil {
+			t.Fatalf("%s: %v", row.what, err)
+		}
+		next, decided := mustSnapshot(t, s), 0
+		for _, hour := range []int{15, 18, 19, 20, 22, 24, 25} {
+			next = mustWith(t, next, allot.Change{Now: s.Now.Add(time.Duration(hour-15) * time.Hour)})
+			d := mustDecide(t, next)
+			want, err := allot.Solve(next.State())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameActions(d.Actions(), want.Actions); err != nil || fmt.Sprint(d.Reservations()) != fmt.Sprint(want.Reservations) {
+				t.Errorf("%s at %d h: %v; %v and not %v", row.what, hour, err, d.Reservations(), want.Reservations)
+			}
+			decided += len(want.Actions)
+		}
+		if decided == 0 && row.what != "overruns" {
+			t.Errorf("%s: nothing ever starts", row.what)
+		}
 	}
 }
 

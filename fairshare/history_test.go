@@ -128,6 +128,12 @@ func TestUsageAwareShares(t *testing.T) {
 	if got, err := fairshare.DivideTree(nil, config); err != nil || got[0].FairShare != 4 || got[1].FairShare != 8 {
 		t.Errorf("with a quota: %v, %v", got, err)
 	}
+	// Who has a quota and could use more is somebody who wants: who used all gets nothing.
+	config = twoQueues(3000, 12, fairshare.Usage{Capacity: 1}, fairshare.Usage{Used: 1, Capacity: 1})
+	config.Queues[0].Quota = 4
+	if got, err := fairshare.DivideTree(nil, config); err != nil || got[0].FairShare != 12 || got[1].FairShare != 0 {
+		t.Errorf("who has a quota wants more: %v, %v", got, err)
+	}
 }
 
 // N85: from a history in which q1 used all, q2 alone runs: after one half-life each has used

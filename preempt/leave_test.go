@@ -36,6 +36,27 @@ func TestGangsThatGoNowhere(t *testing.T) {
 	}
 }
 
+// A gang that has a node to itself leaves it where victims make room for its tasks, one by one
+// on other nodes, and of many that might move nobody else does (M10): no bound has it stay (M8).
+func TestGangThatGoesSomewhere(t *testing.T) {
+	const others = 14
+	text := "nodes" + strings.Repeat(" 2", 3+others) + " | queue a quota=2 | queue b | queue c quota=60 | run c/g gpu=1 tasks=2 on=0,0"
+	for n := 1; n < 3+others; n++ {
+		text += fmt.Sprintf(" | run c/f%d gpu=1 on=%d fixed", n, n)
+		if n < 3 {
+			text += fmt.Sprintf(" | run b/x%d gpu=1 on=%d", n, n)
+		} else {
+			text += fmt.Sprintf(" | run c/m%d gpu=1 on=%d", n, n)
+		}
+	}
+	l := lifeOf(text + " | wait a/w gpu=2")
+	l.preemptor.Relocations = 1
+	proposal, _, found := l.room.Find(l.preemptor, byQuota)
+	if !found || len(proposal.Justifications) != 3 || !proposal.Justifications[2].Moves {
+		t.Fatalf("found %t, %+v", found, proposal.Justifications)
+	}
+}
+
 // Who finds nothing since the search has cost too much is told so, beside moves too (M8).
 func TestCutIsTold(t *testing.T) {
 	told := 0
