@@ -41,10 +41,12 @@ type Profile struct {
 	first, next []int32
 	holds       map[int32][]Stay // what is held, by the holder
 	holders     []int32          // of them, ascending
-	heldOn      map[int32][]heldStay
-	behind      map[int32][]Stay // what stands where something is held, and goes for the holder
-	gone        []Stay           // those of them who are out of the way, see Without
-	opens       []int64          // when something else is more free than before
+	// byFrom and byUntil are the holders as what they hold begins, and as it ends.
+	byFrom, byUntil []holding
+	heldOn          map[int32][]heldStay
+	behind          map[int32][]Stay // what stands where something is held, and goes for the holder
+	gone            []Stay           // those of them who are out of the way, see Without
+	opens           []int64          // when something else is more free than before
 	// earliest is by key the earliest start that was found, as long as nothing is given
 	// up: whatever comes to it can only delay it.
 	earliest  map[int64]int64
@@ -188,6 +190,11 @@ func (p *Profile) Hold(holder int32, stays []Stay) {
 		p.heldOn[v] = append(p.heldOn[v], heldStay{&stays[i], holder})
 	}
 	p.holds[holder] = stays
+	one := holding{holder, stays[0].From, stays[0].Until} // of one holder all are held for one window
+	at, _ = slices.BinarySearchFunc(p.byFrom, one, holding.compareFrom)
+	p.byFrom = slices.Insert(p.byFrom, at, one)
+	at, _ = slices.BinarySearchFunc(p.byUntil, one, holding.compareUntil)
+	p.byUntil = slices.Insert(p.byUntil, at, one)
 }
 
 // Release gives up what is kept for a holder and returns it.
@@ -209,6 +216,11 @@ func (p *Profile) letGo(holder int32) []Stay {
 	delete(p.holds, holder)
 	at, _ := slices.BinarySearch(p.holders, holder)
 	p.holders = slices.Delete(p.holders, at, at+1)
+	one := holding{holder, stays[0].From, stays[0].Until}
+	at, _ = slices.BinarySearchFunc(p.byFrom, one, holding.compareFrom)
+	p.byFrom = slices.Delete(p.byFrom, at, at+1)
+	at, _ = slices.BinarySearchFunc(p.byUntil, one, holding.compareUntil)
+	p.byUntil = slices.Delete(p.byUntil, at, at+1)
 	for i := range stays {
 		v := stays[i].Place.Node
 		if on := p.heldOn[v]; len(on) > 0 {
@@ -349,14 +361,29 @@ func (p *Profile) KeepFree(until int64, steady bool, whose func(holder int32) bo
 	return m, p.burden(until, steady, whose)
 }
 
-// Ends lists the times after another at which something ends, ascending, as far as starts
-// are looked for.
-func (p *Profile) Ends(after int64) []int64 {
+// NextEnd returns the first time after another at which something ends or opens, if that is
+// one of those at which starts are looked for. It takes time in the logarithm of what stands and is held.
+func (p *Profile) NextEnd(after int64) (int64, bool) {
 	p.sort()
-	if times := p.times(after, Never); len(times) > 0 {
-		return times[1:]
+	next := int64(Never)
+	if at := p.endsAfter(after); at < len(p.ends) {
+		next = p.stands[p.ends[at]].Until
 	}
-	return nil
+	at, _ := slices.BinarySearchFunc(p.byUntil, after, func(h holding, t int64) int {
+		if h.until <= t {
+			return -1
+		}
+		return 1
+	})
+	if at < len(p.byUntil) {
+		next = min(next, p.byUntil[at].until)
+	}
+	for _, t := range p.opens {
+		if t > after {
+			next = min(next, t)
+		}
+	}
+	return next, next <= p.last
 }
 
 // sort orders what stands by its end.
@@ -393,36 +420,6 @@ func (p *Profile) endsAfter(t int64) int {
 		return 1
 	})
 	return at
-}
-
-// times are a time and those after it at which something ends, before another and up to
-// the horizon.
-func (p *Profile) times(from, before int64) []int64 {
-	last := min(p.last, before-1)
-	if from > last {
-		return nil
-	}
-	times := []int64{from}
-	note := func(t int64) {
-		if t > from && t <= last && t != times[len(times)-1] {
-			times = append(times, t)
-		}
-	}
-	for _, i := range p.ends[p.endsAfter(from):] {
-		note(p.stands[i].Until)
-	}
-	n := len(times)
-	for _, holder := range p.holders {
-		note(p.holds[holder][0].Until) // of one holder all are held for one window
-	}
-	for _, t := range p.opens {
-		note(t)
-	}
-	if len(times) > n {
-		slices.Sort(times)
-		times = slices.Compact(times)
-	}
-	return times
 }
 
 // leap returns the first time from one to a last one at which fits holds with nothing held, by

@@ -469,11 +469,9 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 				return true
 			}
 		}
-		next := s.promises.profile.Ends(at)
-		if len(next) == 0 {
+		if window.From, found = s.promises.profile.NextEnd(at); !found {
 			return false
 		}
-		window.From = next[0]
 	}
 }
 

@@ -404,10 +404,7 @@ func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, boo
 		return from, from < window.Before
 	}
 	others := func(other *promise) bool { return other != p }
-	for _, at := range append([]int64{from}, s.promises.profile.Ends(from)...) {
-		if at >= window.Before {
-			return 0, false
-		}
+	for at, some := from, true; some && at < window.Before; at, some = s.promises.profile.NextEnd(at) {
 		if s.admittedIn(at, s.promises.profile.Round(later(at, p.duration)), f, p.asks, others) {
 			return at, true
 		}
