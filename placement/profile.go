@@ -355,10 +355,11 @@ func (p *Profile) Free(from, duration int64, stays []Stay) bool {
 // the way of none of them. It says whether there is anything to keep free. The caller ends
 // the mark. What is releasing is in the index as it is. Steady keeps free too what is in use
 // until something that stands there leaves: for a caller who takes out of the index what
-// the profile does not know of.
-func (p *Profile) KeepFree(until int64, steady bool, whose func(holder int32) bool) (Mark, bool) {
+// the profile does not know of. Where, if not nil, says of a node whether the caller is to look at
+// it: the others stay as they are.
+func (p *Profile) KeepFree(until int64, steady bool, where func(node int32) bool, whose func(holder int32) bool) (Mark, bool) {
 	m := p.index.Mark()
-	return m, p.burden(until, steady, whose)
+	return m, p.burden(until, steady, where, whose)
 }
 
 // NextEnd returns the first time after another at which something ends or opens, if that is

@@ -215,6 +215,26 @@ func (s promising) hasRoom(d *Definition, unit gang.Unit) bool {
 	return s.claims || x.Releasing() || placement.HasRoom(x, needsOf(d, unit))
 }
 
+// lookedAt says of which nodes anything is asked when places are looked for, nil that it may be of any: it
+// is of those that take a task where nothing but what a node has free decides about it.
+func (s promising) lookedAt(d *Definition, unit gang.Unit) func(node int32) bool {
+	x, p := s.pool.Index, s.pool
+	if s.claims || s.placer.UsedNodes || x.Releasing() || p.Scored || p.Classed() || x.ByDomains() || d.Constrained || p.Policy.Fitting != gang.AnyNodes ||
+		d.Place.GPU == placement.Random || d.Place.CPUOnly == placement.Random {
+		return nil
+	}
+	all := s.rooms[:0]
+	for set, n := range unit.Add {
+		if n > 0 {
+			all = append(all, x.Rooms(d.Sets[set].Placed))
+		}
+	}
+	s.rooms = all
+	return func(v int32) bool {
+		return slices.ContainsFunc(all, func(rooms []int32) bool { return rooms[v] > 0 })
+	}
+}
+
 // needsOf is for how many tasks of which shapes there has to be room.
 func needsOf(d *Definition, unit gang.Unit) []placement.Need {
 	needs := make([]placement.Need, len(unit.Add))
@@ -232,7 +252,7 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, trial, func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, trial, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})

@@ -24,7 +24,10 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 		return true
 	}
 	x := s.pool.Index
-	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), func(holder int32) bool {
+	there := func(v int32) bool {
+		return slices.ContainsFunc(tasks, func(one placement.Stay) bool { return one.Place.Node == v })
+	}
+	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), there, func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && inItsWay(p)
 	})
