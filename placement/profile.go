@@ -338,16 +338,46 @@ func (p *Profile) Free(from, duration int64, stays []Stay) bool {
 	for i := range stays {
 		s.touch(stays[i].Place.Node)
 	}
-	for _, one := range p.leaving {
-		if s.isTouched(one.Place.Node) {
-			_ = p.index.Leave(one.Shape, one.Place) // it is releasing, by the caller's word
-		}
-	}
-	s.leaveClaims()
-	s.bring()
+	s.bringThere()
 	return !slices.ContainsFunc(stays, func(one Stay) bool {
 		return !p.index.Fits(one.Shape, one.Place) || p.index.Take(one.Shape, one.Place) != nil
 	})
+}
+
+// HasRoomOn says whether a node may take a task of any of some needs for the duration of a window, from
+// some start in it that is looked for.
+func (p *Profile) HasRoomOn(node int32, w Window, needs []Need) bool {
+	for at := max(w.From, p.now); at < w.Before && at <= p.last; {
+		s := p.open(at, w.Duration)
+		s.touch(node)
+		s.bringThere()
+		room := slices.ContainsFunc(needs, func(n Need) bool { return n.Tasks > 0 && p.index.RoomOn(n.Shape, node) > 0 })
+		if s.end(); room {
+			return true
+		}
+		at = p.nextOn(node, at)
+	}
+	return false
+}
+
+// nextOn is the next time after another at which something on a node ends, or something opens.
+func (p *Profile) nextOn(node int32, after int64) int64 {
+	next := int64(Never)
+	note := func(t int64) {
+		if t > after {
+			next = min(next, t)
+		}
+	}
+	for i := p.lastOn(node); i >= 0; i = p.next[i] - 1 {
+		note(p.stands[i].Until)
+	}
+	for _, one := range p.heldOn[node] {
+		note(one.Until)
+	}
+	for _, t := range p.opens {
+		note(t)
+	}
+	return next
 }
 
 // KeepFree marks the index and has it keep free, from now on, what is held by those that are

@@ -179,6 +179,18 @@ func (s *sweep) touchAll(holder int32) {
 	}
 }
 
+// bringThere brings what is free of the nodes that are touched to what is free in the whole window,
+// where nothing has left the index yet.
+func (s *sweep) bringThere() {
+	for _, one := range s.profile.leaving {
+		if s.isTouched(one.Place.Node) {
+			_ = s.profile.index.Leave(one.Shape, one.Place) // it is releasing, by the caller's word
+		}
+	}
+	s.leaveClaims()
+	s.bring()
+}
+
 // bring brings what is free of the nodes that are touched to what is free in the whole window.
 func (s *sweep) bring() (freer bool) {
 	for _, v := range s.touched {

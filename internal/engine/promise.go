@@ -39,6 +39,7 @@ type promises struct {
 	serves int32
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
+	givenUp
 }
 
 // A promise is what a workload has been promised, as things stand in the solve.
@@ -61,8 +62,11 @@ type promise struct {
 	first    int64
 	behindIt []*promise // see [sparing.behindDue]
 	// tried is Pool.freed when it was last found that nothing earlier is free, plus one: what
-	// is only taken does not make it so.
-	tried int64
+	// is only taken does not make it so. sought is what had been given up by then, see givenUp.since; 0
+	// is that it is not known of all earlier times that there is no room. soughtAll: nothing else was in the
+	// way of what was looked for last.
+	tried, sought int64
+	soughtAll     bool
 }
 
 // reserves says whether the pool promises anything.
@@ -202,7 +206,7 @@ func (s promising) compare(a, b *promise) int {
 // changed notes that what is held has changed so that somebody may be served who was not.
 func (s promising) changed() {
 	fresh := s.isFresh()
-	s.pool.freed++
+	s.free()
 	s.pool.changes++
 	if fresh {
 		s.promises.at = s.pool.changes + 1
@@ -236,6 +240,7 @@ func (s promising) layAgain() error {
 			for i := range laid {
 				p := s.of(laid[i].work)
 				s.promises.profile.Release(p.work)
+				s.giveUp(p.stays)
 				p.stays = laid[i].stays
 			}
 			for _, p := range s.promises.list {
@@ -273,6 +278,8 @@ func (s promising) stands(p *promise) (stands bool) {
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	was, cause := p.at, s.telling().causeOf(p, p.at)
+	s.giveUp(p.stays)
+	p.sought = 0
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
 	found := p.gathers && s.gathering().gatherAgain(p)
 	if !found && (p.was == nil || !p.was.Gathers) {
@@ -361,6 +368,7 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 		s.later(p, cause)
 		all.withdrawn = append(all.withdrawn, p)
 	}
+	s.giveUp(p.stays)
 	s.changed()
 }
 
@@ -376,7 +384,8 @@ func (s promising) fulfil(work int32) {
 		if p.was != nil {
 			all.withdrawn = append(all.withdrawn, p)
 		}
-		s.pool.freed++
+		s.giveUp(p.stays)
+		s.free()
 	}
 }
 
@@ -468,6 +477,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 			p.was, p.cause, p.first = before.was, before.cause, before.was.First
 		}
 		s.hold(p)
+		s.noteSought(p)
 	}
 	if !found {
 		s.layBack(lifted, nil)
@@ -535,13 +545,17 @@ func (s promising) earlier(p *promise) bool {
 		p.duration = s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
 		window.Before, window.Duration = placement.Never, p.duration
 	}
-	found := s.seek(p, window)
+	found := !s.stillNone(p) && s.seek(p, window)
 	if !found {
+		before.soughtAll = p.soughtAll && !p.gathers
 		*p = before
 	}
 	laid := p
 	if !found {
 		laid = nil
+	}
+	if found {
+		s.giveUp(before.stays)
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
@@ -550,6 +564,7 @@ func (s promising) earlier(p *promise) bool {
 		}
 		s.changed()
 	}
+	s.noteSought(p)
 	for len(broken) > 0 {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}

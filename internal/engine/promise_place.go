@@ -315,6 +315,7 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	for i := range laid {
 		p := s.of(laid[i].work)
 		s.promises.profile.Release(p.work)
+		s.giveUp(p.stays)
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
@@ -464,13 +465,14 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
 		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
 	}
+	p.soughtAll = exact
 	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
 	if len(d.Stranger) == 0 { // else other nodes are open at other times
 		asks.Needs = needsOf(d, p.unit)
 	}
 	for {
 		from, some := s.admittedFrom(p, window)
-		if !some {
+		if p.soughtAll = p.soughtAll && some && from == max(window.From, s.world.Now, 0); !some {
 			return false
 		}
 		window.From = from
@@ -489,6 +491,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 				return true
 			}
 		}
+		p.soughtAll = false
 		if window.From, found = s.promises.profile.NextEnd(at); !found {
 			return false
 		}
@@ -507,6 +510,71 @@ func (s promising) placeHeld(p *promise, at int64) bool {
 	}
 	if len(p.stays) != len(s.places) {
 		p.stays = make([]placement.Stay, len(s.places))
+	}
+	return true
+}
+
+// givenUp is what of what was promised has been given up since something else became free in
+// the pool. Who was sought a time in vain, or found none earlier, finds none until it is there that a task of it
+// has room: most promises have nothing to do with one that moves.
+type givenUp struct {
+	stays []placement.Stay
+	gone  int64 // how many were forgotten
+	freed int64 // Pool.freed as it is by what was given up alone
+	seen  map[int32]bool
+}
+
+// giveUp notes places that are promised no longer.
+func (s promising) giveUp(stays []placement.Stay) {
+	s.since()
+	g := &s.promises.givenUp
+	g.stays = append(g.stays, stays...)
+}
+
+// since is a number of now; what is given up from now on comes after it.
+func (s promising) since() int64 {
+	g := &s.promises.givenUp
+	if g.freed != s.pool.freed { // by something else too
+		g.gone, g.stays, g.freed = g.gone+int64(len(g.stays))+1, g.stays[:0], s.pool.freed
+	}
+	return g.gone + int64(len(g.stays)) + 1
+}
+
+// free notes that something is free that was given up.
+func (s promising) free() {
+	s.since()
+	s.pool.freed++
+	s.promises.givenUp.freed = s.pool.freed
+}
+
+// noteSought notes that all times before that of a promise have been looked at, if no more was in the way
+// than that there was no room.
+func (s promising) noteSought(p *promise) {
+	if p.sought = 0; p.soughtAll {
+		p.sought = s.since()
+	}
+}
+
+// stillNone is a sound bound: whether a promise finds no room earlier, as it found none before and nothing
+// that was given up since has room for any task of it before its time.
+func (s promising) stillNone(p *promise) bool {
+	now, g := s.since(), &s.promises.givenUp
+	if p.gathers || p.sought <= g.gone {
+		return false
+	}
+	if g.seen == nil {
+		g.seen = make(map[int32]bool)
+	}
+	clear(g.seen)
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	window := placement.Window{From: max(s.world.Now, 0), Before: p.at, Duration: p.duration}
+	for _, one := range g.stays[len(g.stays)-int(now-p.sought):] {
+		if v := one.Place.Node; !g.seen[v] {
+			g.seen[v] = true
+			if s.promises.profile.HasRoomOn(v, window, needsOf(d, p.unit)) {
+				return false
+			}
+		}
 	}
 	return true
 }
