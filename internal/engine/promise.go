@@ -353,7 +353,12 @@ func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise)
 
 // meet says whether two promises have some node for some time in common.
 func (s promising) meet(a, b *promise) bool {
-	return a.at < s.until(b) && b.at < s.until(a) && slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
+	return a.at < s.until(b) && b.at < s.until(a) && s.share(a, b)
+}
+
+// share says whether two promises have some node in common.
+func (s promising) share(a, b *promise) bool {
+	return slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
 }
 
 // withdraw takes a promise back.

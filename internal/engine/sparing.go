@@ -195,9 +195,10 @@ func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
 	if p.gathers {
 		return true
 	}
-	surely := s.surely(p)
+	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
 	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-		return other != p && other.at >= s.until(p) && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
+		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
+			!(alone && !s.share(other, p)) && // it has nothing to do with that one
 			!s.standsBeside(other, p, p.stays) && (had == nil || s.standsBeside(other, p, had))
 	})
 }
