@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -35,6 +36,57 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
 		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
 	})
+}
+
+// mayMove returns a sound bound, as long as nothing changes: whether any task of a unit that moves finds a
+// place beside what is promised. One does that has left by the first promise beside which no node takes a task
+// of its shape.
+func (s sparing) mayMove() func(u *preempt.Unit) bool {
+	until := make(map[placement.Shape]int64)
+	return func(u *preempt.Unit) bool {
+		last := int64(-1)
+		for i := range u.Tasks {
+			shape := u.Tasks[i].Shape
+			of, known := until[shape]
+			if !known {
+				of = s.roomUntil(shape)
+				until[shape] = of
+			}
+			last = max(last, of)
+		}
+		o := &outUnit{unit: u}
+		o.seats, _ = partSeats(s.world.Room.Seats[u.Work], u.Step)
+		return s.of(u.Work) != nil || last >= 0 && s.reachesStill(o).until <= last
+	}
+}
+
+// roomUntil is until when a task of a shape may be there, at most, for which some node has room beside what
+// is promised, whatever else leaves; it is negative where none has any.
+func (s sparing) roomUntil(shape placement.Shape) int64 {
+	x, one := s.pool.Index, []placement.Need{{Shape: shape, Tasks: 1}}
+	if !placement.HasRoom(x, one) {
+		return -1
+	}
+	var times []int64
+	for _, p := range s.promises.list {
+		if s.isOfAnother(p, None) {
+			times = append(times, p.at)
+		}
+	}
+	slices.Sort(times)
+	first := sort.Search(len(times), func(i int) bool {
+		rooms := x.Rooms(shape)
+		m, _ := s.promises.profile.KeepFree(later(times[i], 1), true, func(v int32) bool { return rooms[v] > 0 }, func(holder int32) bool {
+			p := s.of(holder)
+			return p != nil && s.isOfAnother(p, None)
+		})
+		defer x.Undo(m)
+		return !placement.HasRoom(x, one)
+	})
+	if first == len(times) {
+		return Never
+	}
+	return times[first]
 }
 
 // isPromised says whether something of a place is promised to another than a workload from before a
