@@ -22,7 +22,7 @@ type promises struct {
 	at      int64      // Pool.changes when the profile was what stands, plus one
 	list    []*promise // in their order
 	byWork  map[int32]*promise
-	asked   []ended // see [admitting.promisedTo]; nil until it is asked for
+	asked   []charged // see [admitting.promisedTo]; nil until it is asked for
 	// tree is what of the queues' use ends, by its end; nil until it is asked for.
 	tree      []ended
 	withdrawn []*promise
