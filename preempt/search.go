@@ -331,7 +331,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 	s.refusal.Steps++
 	s.room.Effort.Spend(1)
-	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || s.fewMove(candidates)) {
+	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates)) {
 		return
 	}
 	s.ask.place, s.ask.beyond = nodes, false
@@ -418,15 +418,15 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 // fewMove is a sound bound (M8) for a single task that no node takes as things stand: a node does not
 // take it by moves. It would come to one on which somebody stands who moves; who finds no other place as
 // things stand stays on the nodes of these.
-func (s *search) fewMove(candidates []UnitID) bool {
+func fewMove(s *search, candidates []UnitID) bool {
 	a := s.ask
 	return a.mode == Consolidate && a.MayMove != nil && a.Still && a.Cap == nil && a.Add.Tasks() == 1 &&
-		slices.ContainsFunc(a.Need, func(need quota.Amount) bool { return s.mostLeft(candidates, need.Resource) < need.Value })
+		slices.ContainsFunc(a.Need, func(need quota.Amount) bool { return mostLeft(s, candidates, need.Resource) < need.Value })
 }
 
 // mostLeft is what of a resource may be free at most on the nodes where workloads of some units stand, once
 // those of them have gone that find another place as things stand.
-func (s *search) mostLeft(candidates []UnitID, res int32) (most int64) {
+func mostLeft(s *search, candidates []UnitID, res int32) (most int64) {
 	r, nodes := s.room, s.standsOn[:0]
 	for i, id := range candidates {
 		if slices.ContainsFunc(candidates[:i], func(other UnitID) bool { return r.units[other].Work == r.units[id].Work }) {

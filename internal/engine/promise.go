@@ -206,7 +206,7 @@ func (s promising) compare(a, b *promise) int {
 // changed notes that what is held has changed so that somebody may be served who was not.
 func (s promising) changed() {
 	fresh := s.isFresh()
-	s.free()
+	s.forgoing().free()
 	s.pool.changes++
 	if fresh {
 		s.promises.at = s.pool.changes + 1
@@ -240,7 +240,7 @@ func (s promising) layAgain() error {
 			for i := range laid {
 				p := s.of(laid[i].work)
 				s.promises.profile.Release(p.work)
-				s.giveUp(p.stays)
+				s.forgoing().giveUp(p.stays)
 				p.stays = laid[i].stays
 			}
 			for _, p := range s.promises.list {
@@ -278,7 +278,7 @@ func (s promising) stands(p *promise) (stands bool) {
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	was, cause := p.at, s.telling().causeOf(p, p.at)
-	s.giveUp(p.stays)
+	s.forgoing().giveUp(p.stays)
 	p.sought = 0
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
 	found := p.gathers && s.gathering().gatherAgain(p)
@@ -373,7 +373,7 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 		s.later(p, cause)
 		all.withdrawn = append(all.withdrawn, p)
 	}
-	s.giveUp(p.stays)
+	s.forgoing().giveUp(p.stays)
 	s.changed()
 }
 
@@ -389,8 +389,8 @@ func (s promising) fulfil(work int32) {
 		if p.was != nil {
 			all.withdrawn = append(all.withdrawn, p)
 		}
-		s.giveUp(p.stays)
-		s.free()
+		s.forgoing().giveUp(p.stays)
+		s.forgoing().free()
 	}
 }
 
@@ -482,7 +482,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 			p.was, p.cause, p.first = before.was, before.cause, before.was.First
 		}
 		s.hold(p)
-		s.noteSought(p)
+		s.forgoing().noteSought(p)
 	}
 	if !found {
 		s.layBack(lifted, nil)
@@ -550,7 +550,7 @@ func (s promising) earlier(p *promise) bool {
 		p.duration = s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
 		window.Before, window.Duration = placement.Never, p.duration
 	}
-	found := !s.stillNone(p) && s.seek(p, window)
+	found := !s.forgoing().stillNone(p) && s.seek(p, window)
 	if !found {
 		before.soughtAll = p.soughtAll && !p.gathers
 		*p = before
@@ -560,7 +560,7 @@ func (s promising) earlier(p *promise) bool {
 		laid = nil
 	}
 	if found {
-		s.giveUp(before.stays)
+		s.forgoing().giveUp(before.stays)
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
@@ -569,7 +569,7 @@ func (s promising) earlier(p *promise) bool {
 		}
 		s.changed()
 	}
-	s.noteSought(p)
+	s.forgoing().noteSought(p)
 	for len(broken) > 0 {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}

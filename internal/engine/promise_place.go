@@ -215,26 +215,6 @@ func (s promising) hasRoom(d *Definition, unit gang.Unit) bool {
 	return s.claims || x.Releasing() || placement.HasRoom(x, needsOf(d, unit))
 }
 
-// lookedAt says of which nodes anything is asked when places are looked for, nil that it may be of any: it
-// is of those that take a task where nothing but what a node has free decides about it.
-func (s promising) lookedAt(d *Definition, unit gang.Unit) func(node int32) bool {
-	x, p := s.pool.Index, s.pool
-	if s.claims || s.placer.UsedNodes || x.Releasing() || p.Scored || p.Classed() || x.ByDomains() || d.Constrained || p.Policy.Fitting != gang.AnyNodes ||
-		d.Place.GPU == placement.Random || d.Place.CPUOnly == placement.Random {
-		return nil
-	}
-	all := s.rooms[:0]
-	for set, n := range unit.Add {
-		if n > 0 {
-			all = append(all, x.Rooms(d.Sets[set].Placed))
-		}
-	}
-	s.rooms = all
-	return func(v int32) bool {
-		return slices.ContainsFunc(all, func(rooms []int32) bool { return rooms[v] > 0 })
-	}
-}
-
 // needsOf is for how many tasks of which shapes there has to be room.
 func needsOf(d *Definition, unit gang.Unit) []placement.Need {
 	needs := make([]placement.Need, len(unit.Add))
@@ -315,7 +295,7 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	for i := range laid {
 		p := s.of(laid[i].work)
 		s.promises.profile.Release(p.work)
-		s.giveUp(p.stays)
+		s.forgoing().giveUp(p.stays)
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
@@ -510,71 +490,6 @@ func (s promising) placeHeld(p *promise, at int64) bool {
 	}
 	if len(p.stays) != len(s.places) {
 		p.stays = make([]placement.Stay, len(s.places))
-	}
-	return true
-}
-
-// givenUp is what of what was promised has been given up since something else became free in
-// the pool. Who was sought a time in vain, or found none earlier, finds none until it is there that a task of it
-// has room: most promises have nothing to do with one that moves.
-type givenUp struct {
-	stays []placement.Stay
-	gone  int64 // how many were forgotten
-	freed int64 // Pool.freed as it is by what was given up alone
-	seen  map[int32]bool
-}
-
-// giveUp notes places that are promised no longer.
-func (s promising) giveUp(stays []placement.Stay) {
-	s.since()
-	g := &s.promises.givenUp
-	g.stays = append(g.stays, stays...)
-}
-
-// since is a number of now; what is given up from now on comes after it.
-func (s promising) since() int64 {
-	g := &s.promises.givenUp
-	if g.freed != s.pool.freed { // by something else too
-		g.gone, g.stays, g.freed = g.gone+int64(len(g.stays))+1, g.stays[:0], s.pool.freed
-	}
-	return g.gone + int64(len(g.stays)) + 1
-}
-
-// free notes that something is free that was given up.
-func (s promising) free() {
-	s.since()
-	s.pool.freed++
-	s.promises.givenUp.freed = s.pool.freed
-}
-
-// noteSought notes that all times before that of a promise have been looked at, if no more was in the way
-// than that there was no room.
-func (s promising) noteSought(p *promise) {
-	if p.sought = 0; p.soughtAll {
-		p.sought = s.since()
-	}
-}
-
-// stillNone is a sound bound: whether a promise finds no room earlier, as it found none before and nothing
-// that was given up since has room for any task of it before its time.
-func (s promising) stillNone(p *promise) bool {
-	now, g := s.since(), &s.promises.givenUp
-	if p.gathers || p.sought <= g.gone {
-		return false
-	}
-	if g.seen == nil {
-		g.seen = make(map[int32]bool)
-	}
-	clear(g.seen)
-	d := s.world.Definition(&s.world.Works[p.work], p.form)
-	window := placement.Window{From: max(s.world.Now, 0), Before: p.at, Duration: p.duration}
-	for _, one := range g.stays[len(g.stays)-int(now-p.sought):] {
-		if v := one.Place.Node; !g.seen[v] {
-			g.seen[v] = true
-			if s.promises.profile.HasRoomOn(v, window, needsOf(d, p.unit)) {
-				return false
-			}
-		}
 	}
 	return true
 }

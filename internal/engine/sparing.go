@@ -2,8 +2,8 @@ package engine
 
 import (
 	"slices"
-	"sort"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -36,6 +36,26 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
 		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
 	})
+}
+
+// lookedAt says of which nodes anything is asked when places are looked for, nil that it may be of any: it
+// is of those that take a task where nothing but what a node has free decides about it.
+func (s promising) lookedAt(d *Definition, unit gang.Unit) func(node int32) bool {
+	x, p := s.pool.Index, s.pool
+	if s.claims || s.placer.UsedNodes || x.Releasing() || p.Scored || p.Classed() || x.ByDomains() || d.Constrained || p.Policy.Fitting != gang.AnyNodes ||
+		d.Place.GPU == placement.Random || d.Place.CPUOnly == placement.Random {
+		return nil
+	}
+	all := s.rooms[:0]
+	for set, n := range unit.Add {
+		if n > 0 {
+			all = append(all, x.Rooms(d.Sets[set].Placed))
+		}
+	}
+	s.rooms = all
+	return func(v int32) bool {
+		return slices.ContainsFunc(all, func(rooms []int32) bool { return rooms[v] > 0 })
+	}
 }
 
 // mayMove returns a sound bound, as long as nothing changes: whether any task of a unit that moves finds a
@@ -74,14 +94,20 @@ func (s sparing) roomUntil(shape placement.Shape) int64 {
 		}
 	}
 	slices.Sort(times)
-	first := sort.Search(len(times), func(i int) bool {
+	full := func(at int64) bool {
 		rooms := x.Rooms(shape)
-		m, _ := s.promises.profile.KeepFree(later(times[i], 1), true, func(v int32) bool { return rooms[v] > 0 }, func(holder int32) bool {
+		m, _ := s.promises.profile.KeepFree(later(at, 1), true, func(v int32) bool { return rooms[v] > 0 }, func(holder int32) bool {
 			p := s.of(holder)
 			return p != nil && s.isOfAnother(p, None)
 		})
 		defer x.Undo(m)
 		return !placement.HasRoom(x, one)
+	}
+	first, _ := slices.BinarySearchFunc(times, true, func(at int64, _ bool) int {
+		if full(at) {
+			return 1
+		}
+		return -1
 	})
 	if first == len(times) {
 		return Never
@@ -282,4 +308,74 @@ func (s sparing) standsStill(p *promise) bool {
 	stands := s.stands(p)
 	s.promises.profile.Hold(p.work, stays)
 	return stands
+}
+
+// givenUp is what of what was promised has been given up since something else became free in
+// the pool. Who was sought a time in vain, or found none earlier, finds none until it is there that a task of it
+// has room: most promises have nothing to do with one that moves.
+type givenUp struct {
+	stays []placement.Stay
+	gone  int64 // how many were forgotten
+	freed int64 // Pool.freed as it is by what was given up alone
+	seen  map[int32]bool
+}
+
+// forgoing is what a solver knows of that.
+type forgoing struct{ promising }
+
+func (s promising) forgoing() forgoing { return forgoing{s} }
+
+// giveUp notes places that are promised no longer.
+func (s forgoing) giveUp(stays []placement.Stay) {
+	s.since()
+	g := &s.promises.givenUp
+	g.stays = append(g.stays, stays...)
+}
+
+// since is a number of now; what is given up from now on comes after it.
+func (s forgoing) since() int64 {
+	g := &s.promises.givenUp
+	if g.freed != s.pool.freed { // by something else too
+		g.gone, g.stays, g.freed = g.gone+int64(len(g.stays))+1, g.stays[:0], s.pool.freed
+	}
+	return g.gone + int64(len(g.stays)) + 1
+}
+
+// free notes that something is free that was given up.
+func (s forgoing) free() {
+	s.since()
+	s.pool.freed++
+	s.promises.givenUp.freed = s.pool.freed
+}
+
+// noteSought notes that all times before that of a promise have been looked at, if no more was in the way
+// than that there was no room.
+func (s forgoing) noteSought(p *promise) {
+	if p.sought = 0; p.soughtAll {
+		p.sought = s.since()
+	}
+}
+
+// stillNone is a sound bound: whether a promise finds no room earlier, as it found none before and nothing
+// that was given up since has room for any task of it before its time.
+func (s forgoing) stillNone(p *promise) bool {
+	now, g := s.since(), &s.promises.givenUp
+	if p.gathers || p.sought <= g.gone {
+		return false
+	}
+	if g.seen == nil {
+		g.seen = make(map[int32]bool)
+	}
+	clear(g.seen)
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	window := placement.Window{From: max(s.world.Now, 0), Before: p.at, Duration: p.duration}
+	for _, one := range g.stays[len(g.stays)-int(now-p.sought):] {
+		if v := one.Place.Node; !g.seen[v] {
+			g.seen[v] = true
+			if s.promises.profile.HasRoomOn(v, window, needsOf(d, p.unit)) {
+				return false
+			}
+		}
+	}
+	return true
 }
