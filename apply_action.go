@@ -244,7 +244,7 @@ func (ap *applier) move(old *path, o *order, i int) error {
 	}
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: was.Since, Started: started, Until: was.Until,
+		Since: was.Since, Started: started, Until: was.Until, Behind: o.Behind,
 	})
 	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil

@@ -143,12 +143,14 @@ func clonePromise(p Promise) Promise {
 }
 
 func cloneReservation(r Reservation) Reservation {
-	r.Nodes = cloneEach(r.Nodes, func(n ReservedNode) ReservedNode {
-		n.Devices = slices.Clone(n.Devices)
-		return n
-	})
-	r.Workloads = slices.Clone(r.Workloads)
+	r.Nodes = cloneEach(r.Nodes, cloneReservedNode)
+	r.Domains, r.Workloads = slices.Clone(r.Domains), slices.Clone(r.Workloads)
 	return r
+}
+
+func cloneReservedNode(n ReservedNode) ReservedNode {
+	n.Devices = slices.Clone(n.Devices)
+	return n
 }
 
 // cloneReason copies a reason of one who waits, which others share.

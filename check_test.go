@@ -346,7 +346,7 @@ var faultRows = []struct {
 	}},
 	{FaultText, `workloads[0].reserved.waitsFor[0]: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Reserved = &Promise{WaitsFor: []string{"\n"}} }},
 	{FaultText, `workloads[0].tasks[0].behind: must be UTF-8 without control characters, is "\n"`, func(s *State) { s.Workloads[0].Tasks[0].Behind = "\n" }},
-	{FaultEmpty, `reservations[0].nodes: must have at least one node, is []`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}} }},
+	{FaultEmpty, `reservations[0].nodes: must have at least one node, or domains one, is []`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}} }},
 	{FaultEmpty, `reservations[0].id: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{Nodes: []ReservedNode{{Node: "n0"}}}} }},
 	{FaultEmpty, `reservations[0].workloads[0]: must not be empty, is ""`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Workloads: []string{""}}} }},
 	{FaultDuplicate, `reservations[1].id: must differ from reservations[0].id, is "r"`, func(s *State) { s.Reservations = []Reservation{{ID: "r"}, {ID: "r"}} }},
@@ -357,6 +357,18 @@ var faultRows = []struct {
 	{FaultUnknownNode, `reservations[0].nodes[0].node: must name a node, is "x"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "x"}}}} }},
 	{FaultUnknownDevice, `reservations[0].nodes[0].devices[0]: must be the index of one of the 4 devices of "n0", is 4`, func(s *State) {
 		s.Reservations = []Reservation{{ID: "r", Nodes: []ReservedNode{{Node: "n0", Devices: []int{4}}}}}
+	}},
+	{FaultUnknownLevel, `reservations[0].domains[0].level: must name a level that is listed, or node, is ""`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", Domains: []ReservedDomain{{Devices: 1}}}}
+	}},
+	{FaultRange, `reservations[0].domains[0].devices: must be > 0, is 0`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", Domains: []ReservedDomain{{Level: NodeLevel}}}}
+	}},
+	{FaultText, `reservations[0].domains[0].domain: must be UTF-8 without control characters, is "\n"`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", Domains: []ReservedDomain{{Level: NodeLevel, Domain: "\n", Devices: 1}}}}
+	}},
+	{FaultDuplicate, `reservations[0].domains[1]: must be of another domain than reservations[0].domains[0], is "x"`, func(s *State) {
+		s.Reservations = []Reservation{{ID: "r", Domains: []ReservedDomain{{Level: NodeLevel, Domain: "x", Devices: 1}, {Level: NodeLevel, Domain: "x", Devices: 2}}}}
 	}},
 	{FaultUnknownQueue, `reservations[0].queue: must name a queue, is "x"`, func(s *State) { s.Reservations = []Reservation{{ID: "r", Queue: "x"}} }},
 	{FaultRange, `reservations[0].until: must be later than from, is 2023-11-14T22:13:20Z`, func(s *State) {
@@ -616,7 +628,7 @@ func TestFaultCodesHaveRows(t *testing.T) {
 	// These need the use of queues, or of strategies, which only a solve knows.
 	rows[WarnNonPreemptibleOverQuota], rows[WarnOverLimit] = true, true
 	rows[WarnMixUnused], rows[WarnMixEmpty], rows[WarnWorkOutsidePool], rows[WarnQuotaOutOfReach] = true, true, true, true
-	rows[WarnDeadlineMissed] = true
+	rows[WarnDeadlineMissed], rows[WarnAmountUnmet] = true, true
 	rows[WarnQuotaForNobody], rows[WarnSurplusForNobody] = true, true
 	// Nothing of a State can name what is not there so, but a Change can.
 	rows[FaultUnknownWorkload], rows[FaultUnknownBudget], rows[FaultUnknownReservation] = true, true, true

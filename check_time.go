@@ -151,6 +151,10 @@ func checkReservations(c *checker, at *path) {
 func checkReservation(c *checker, at *path, r *Reservation) {
 	c.name(at, "id", r.ID)
 	checkReservedNodes(c, at, r.Nodes)
+	checkReservedDomains(c, at, r.Domains)
+	if list := at.field("nodes"); len(r.Nodes)+len(r.Domains) == 0 {
+		c.fault(&list, FaultEmpty, "[]", "must have at least one node, or domains one")
+	}
 	c.time(at, "from", r.From)
 	c.time(at, "until", r.Until)
 	if !r.Until.IsZero() && !r.From.Before(r.Until) {
@@ -186,9 +190,6 @@ func checkReservation(c *checker, at *path, r *Reservation) {
 // checkReservedNodes checks the nodes of a reservation.
 func checkReservedNodes(c *checker, at *path, nodes []ReservedNode) {
 	list := at.field("nodes")
-	if len(nodes) == 0 {
-		c.fault(&list, FaultEmpty, "[]", "must have at least one node")
-	}
 	named := make(map[string]int, len(nodes))
 	for i := range nodes {
 		below := list.at(i)
@@ -211,5 +212,26 @@ func checkReservedNodes(c *checker, at *path, nodes []ReservedNode) {
 				c.fault(&here, FaultUnknownDevice, strconv.Itoa(d), "must be the index of one of the "+strconv.Itoa(has)+" devices of "+strconv.QuoteToASCII(id))
 			}
 		}
+	}
+}
+
+// checkReservedDomains checks the amounts of a reservation.
+func checkReservedDomains(c *checker, at *path, domains []ReservedDomain) {
+	list := at.field("domains")
+	named := make(map[ReservedDomain]int, len(domains))
+	for i, d := range domains {
+		below := list.at(i)
+		if _, listed := c.levels[d.Level]; !listed {
+			c.faultAt(&below, "level", FaultUnknownLevel, strconv.QuoteToASCII(d.Level), "must name a level that is listed, or "+NodeLevel)
+		}
+		c.text(&below, "domain", d.Domain)
+		c.within(&below, "devices", int64(d.Devices), 1, maxCount)
+		of := ReservedDomain{Level: d.Level, Domain: d.Domain}
+		if first, twice := named[of]; twice {
+			there := list.at(first)
+			c.fault(&below, FaultDuplicate, strconv.QuoteToASCII(d.Domain), "must be of another domain than "+there.String())
+			continue
+		}
+		named[of] = i
 	}
 }

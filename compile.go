@@ -35,6 +35,10 @@ type world struct {
 	promised, behinds map[int32]bool
 	closing           map[int32]spell
 	closed            spell // in which what is closed to all of them is what it is
+	// reserved are the nodes that people have reserved, by State.Reservations, chosen ones too;
+	// unmet warns of amounts that are not met (B9).
+	reserved [][]ReservedNode
+	unmet    []Fault
 	// slots are the works by ID, once these change; nil before.
 	slots map[string]int32
 }
@@ -124,6 +128,7 @@ func compile(s *State) (*world, error) {
 	}
 	w.compileResources()
 	w.compileFacts()
+	w.compileAmounts()
 	for _, p := range w.pools {
 		p.compileReserved(w)
 		if err := p.compileTree(w); err != nil {

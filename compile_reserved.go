@@ -33,10 +33,10 @@ func (p *pool) compileReserved(w *world) {
 			r.Until = micros(given.Until)
 		}
 		parts := make(map[int32]uint64)
-		for _, of := range given.Nodes {
+		for _, of := range w.reserved[i] {
 			n := w.nodeID[of.Node]
 			if at := w.Position[n]; at >= 0 && int(at) < len(p.Nodes) && p.Nodes[at] == n {
-				parts[at] = maskOf(of.Devices)
+				parts[at] |= maskOf(of.Devices)
 			}
 		}
 		if r.Until <= max(w.Now, 0) || len(parts) == 0 {

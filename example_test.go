@@ -103,6 +103,23 @@ func ExampleBegin() {
 	// 0 actions are left to do
 }
 
+// People may reserve an amount of devices without saying which: here half of every node for a queue.
+func ExampleReserved() {
+	state := twoTeams()
+	state.Reservations = []allot.Reservation{{
+		ID: "course", Queue: state.Queues[0].ID,
+		Domains: []allot.ReservedDomain{{Level: allot.NodeLevel, Devices: 2}},
+	}}
+	nodes, err := allot.Reserved(state)
+	if err != nil {
+		panic(err)
+	}
+	for _, of := range nodes[0] {
+		fmt.Println(state.Reservations[0].ID, of.Node, of.Devices)
+	}
+	// Output: course node [0 1]
+}
+
 // Placement that keeps room for what is expected: of the two nodes that can take
 // the notebook one would be left with a single GPU, of no use to trials of two
 // such as run here. Bin-packing takes the node of which less is free, whatever is

@@ -196,6 +196,9 @@ const (
 	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no
 	// promise; it is behind nobody (B6).
 	WarnBehindNobody
+	// WarnAmountUnmet: a domain has fewer devices than a reservation asks of it, or there is no
+	// such domain (B9).
+	WarnAmountUnmet
 
 	faultCodes // one past the last
 )
@@ -274,6 +277,7 @@ var faultNames = [faultCodes]string{
 	FaultUnknownReservation:     "unknown-reservation",
 	WarnDeadlineMissed:          "deadline-missed",
 	WarnBehindNobody:            "behind-nobody",
+	WarnAmountUnmet:             "amount-unmet",
 }
 
 // String is the code's stable text.

@@ -88,7 +88,7 @@ type Action struct {
 	// Until is when the host ends the tasks of a Start that was cut to fit a hole, as its
 	// workload has a [Workload.MinDuration] (B1); zero is by its TimeLimit alone.
 	Until time.Time `json:"until,omitzero"`
-	// Behind names the workload whose promised places tasks of a Start or Resize take without
+	// Behind names the workload whose promised places tasks of a Start, Resize or Move take without
 	// having left them by then (B6); empty is nobody.
 	Behind string `json:"behind,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
@@ -176,8 +176,8 @@ type Share struct {
 	// what siblings use of this queue's unused quota.
 	Borrowed int64 `json:"borrowed,omitzero"`
 	Lent     int64 `json:"lent,omitzero"`
-	// Reachable is the usable capacity of the nodes that the queue may use,
-	// PoolTotal that of the pool.
+	// Reachable is the usable capacity of the nodes that the queue, or some queue below it, may
+	// use, those apart that are reserved for others (B9); PoolTotal is that of the pool.
 	Reachable int64 `json:"reachable,omitzero"`
 	PoolTotal int64 `json:"poolTotal,omitzero"`
 }

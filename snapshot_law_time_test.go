@@ -232,6 +232,9 @@ func (l *timedLife) reservation(s *allot.State, node *allot.Node, id string) all
 	if n := len(node.Devices); n > 0 && l.extra.IntN(3) == 0 {
 		r.Nodes[0].Devices = []int{l.extra.IntN(n)}
 	}
+	if l.seed%2 == 0 && len(r.Nodes[0].Devices) > 0 {
+		r.Nodes, r.Domains = nil, []allot.ReservedDomain{{Level: allot.NodeLevel, Devices: 1}}
+	}
 	r.Drain = r.Evict && l.extra.IntN(3) == 0
 	if l.extra.IntN(4) > 0 {
 		r.From = s.Now.Add(minutes(30))

@@ -168,6 +168,9 @@ func drawReserved(random *rand.Rand, s *allot.State) (list []allot.Reservation) 
 			list = append(list, r)
 		}
 	}
+	if n := len(list); n > 1 && len(list[0].Nodes) == 1 { // no more is drawn for it
+		list[1].Nodes, list[1].Domains = nil, []allot.ReservedDomain{{Level: allot.NodeLevel, Devices: 1}}
+	}
 	return list
 }
 

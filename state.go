@@ -504,8 +504,9 @@ type Task struct {
 type Reservation struct {
 	// ID is unique among the reservations and not empty.
 	ID string `json:"id"`
-	// Nodes are what is set aside, at least one.
-	Nodes []ReservedNode `json:"nodes,omitempty"`
+	// Nodes and Domains are what is set aside, at least one of them.
+	Nodes   []ReservedNode   `json:"nodes,omitempty"`
+	Domains []ReservedDomain `json:"domains,omitempty"`
 	// From is when it begins, Until when it ends, which is later. Zero is at once, and
 	// for ever.
 	From  time.Time `json:"from,omitzero"`
@@ -530,6 +531,22 @@ type ReservedNode struct {
 	// Node is its ID, Devices are the indices of its devices; none is the whole node.
 	Node    string `json:"node"`
 	Devices []int  `json:"devices,omitempty"`
+}
+
+// A ReservedDomain is an amount of devices that is set aside in a domain, or in each of a level. Of
+// which nodes they are is chosen by what there is and what is reserved, and by nothing else, so
+// that it stays while other things change: healthy devices that nobody else uses, of nodes of
+// the queue's pool that are not cordoned, the first by pool, node and index that no other
+// reservation has at the same time. A node of which all healthy devices are chosen is set aside
+// whole. [Reserved] lists them; where a domain has fewer, these are, and [Plan.Warnings] say so.
+type ReservedDomain struct {
+	// Level is the name of one of [State.Levels], or [NodeLevel].
+	Level string `json:"level"`
+	// Domain is the name of a domain of it, or the ID of a node; empty is each by itself, and so
+	// is each of several of that name in different wider ones.
+	Domain string `json:"domain,omitzero"`
+	// Devices is how many; it must be positive.
+	Devices int `json:"devices"`
 }
 
 // NodeLevel is the name of the narrowest level: every node is a domain of it. It

@@ -72,7 +72,7 @@ var ratchets = []ratchet{
 		excess: map[string]int{
 			"allot.checker":     80,
 			"placement.Index":   107,
-			"preempt.Evaluator": 79,
+			"preempt.Evaluator": 78,
 			"preempt.search":    62,
 			"sim.engine":        70,
 			"verify.verifier":   118,

@@ -95,7 +95,7 @@ func (v *decisionView) Reasons(i int32) ([]Reason, error) {
 
 func (v *decisionView) Shares(of engine.Leaf, resources []int32) []Share {
 	p, q := v.pools[of.Pool], int(of.Queue)
-	reachable := p.usableOf(v.world, p.NodeSet[q])
+	reachable := p.reachable(q)
 	out := make([]Share, len(resources))
 	for at, r := range resources {
 		out[at] = p.share(v.state, q, int(r), p.Tree.Figures(q, int(r)), reachable[r])

@@ -21,7 +21,7 @@ func (w *world) write(d *engine.Decision) (*Plan, error) {
 		return nil, err
 	}
 	plan.Shares = w.writeShares()
-	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings())
+	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.deadlineWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
@@ -139,12 +139,12 @@ func (w *world) writeShares() []Share {
 	for _, p := range w.pools {
 		reported := p.reported(w.state)
 		figures := p.Tree.AppendFigures(nil)
-		reachable := p.reachable(w)
 		order := p.toldOrder(reported)
 		for q := range p.queues {
+			reachable := p.reachable(q)
 			for _, r := range order {
 				at := q*len(p.resources) + r
-				out = append(out, p.share(w.state, q, r, figures[at], reachable[p.NodeSet[q]+1][r]))
+				out = append(out, p.share(w.state, q, r, figures[at], reachable[r]))
 			}
 		}
 	}
@@ -187,27 +187,18 @@ func (p *pool) reported(s *State) []bool {
 	return out
 }
 
-// reachable is the usable capacity by node set + 1, then by resource.
-func (p *pool) reachable(w *world) [][]int64 {
-	out := [][]int64{p.Capacity}
-	for set := range p.sets {
-		out = append(out, p.usableOf(w, int32(set)))
-	}
-	return out
-}
-
-// usableOf is the usable capacity of a set of nodes, −1 all, by resource.
-func (p *pool) usableOf(w *world, set int32) []int64 {
-	if set < 0 {
+// reachable is the usable capacity of the nodes that the queue, or some queue below it, may use, by
+// resource (F1).
+func (p *pool) reachable(q int) []int64 {
+	reach := p.Reach[q]
+	if reach < 0 {
 		return p.Capacity
 	}
-	capacity := make([]int64, len(p.resources))
-	for at, n := range p.Nodes {
-		if p.sets[set][at] {
-			p.addUsable(capacity, p.inUse(w, at, n))
-		}
+	out := slices.Clone(p.Capacity)
+	for r := range out {
+		out[r] -= p.Reaches[reach].Out[r]
 	}
-	return capacity
+	return out
 }
 
 // share is one line of the figures. A resource that is under no quota and no

@@ -139,25 +139,40 @@ func (p *Profile) mostOn(most, now cells, v int32, held []heldStay, from, until 
 				continue
 			}
 		}
-		clear(now)
-		for _, s := range held {
-			if s.From <= at && s.Until > at {
-				now.add(p.index, s.Stay, 1)
+		for _, waiting := range [...]bool{false, true} {
+			if waiting && (steady || !slices.ContainsFunc(held, func(s heldStay) bool { return p.awaits(s.holder) })) {
+				break
 			}
-		}
-		if !steady {
-			p.withoutBehind(now, v, held, at)
-			for i := p.lastOn(v); i >= 0; i = p.next[i] - 1 {
-				if s := &p.stands[i]; s.Until > from && s.Until <= at && !p.isGone(s) {
-					now.add(p.index, s, -1)
-				}
+			p.heldAt(now, v, held, from, at, steady, waiting)
+			for c := range most {
+				most[c] = max(most[c], now[c])
 			}
-		}
-		for c := range most {
-			most[c] = max(most[c], now[c])
 		}
 	}
 }
+
+// heldAt is how much less of a node is free at a time than at the beginning of the window, while those
+// who wait for what stands there wait still, or when all of it has left for them.
+func (p *Profile) heldAt(now cells, v int32, held []heldStay, from, at int64, steady, waiting bool) {
+	clear(now)
+	for _, s := range held {
+		if s.From <= at && s.Until > at && !(waiting && p.awaits(s.holder)) {
+			now.add(p.index, s.Stay, 1)
+		}
+	}
+	if steady {
+		return
+	}
+	p.withoutBehind(now, v, held, at, waiting)
+	for i := p.lastOn(v); i >= 0; i = p.next[i] - 1 {
+		if s := &p.stands[i]; s.Until > from && s.Until <= at && !p.isGone(s) {
+			now.add(p.index, s, -1)
+		}
+	}
+}
+
+// awaits says whether a holder waits for what stands on its places.
+func (p *Profile) awaits(holder int32) bool { return slices.Contains(p.awaiting, holder) }
 
 // lastOn is of what stands on a node and has an end the last that was told; −1 is nothing.
 func (p *Profile) lastOn(v int32) int32 {
@@ -168,15 +183,17 @@ func (p *Profile) lastOn(v int32) int32 {
 }
 
 // withoutBehind takes off what stands on a node behind those who use what is held there at a
-// time, and would not have ended by then.
-func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64) {
+// time, and would not have ended by then; waiting is that it is still there for whom it is awaited.
+func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64, waiting bool) {
 	known := int32(-1) // the holders stand side by side
 	for i := range held {
 		s := &held[i]
 		if s.From > at || s.Until <= at || i > 0 && s.holder == known {
 			continue
 		}
-		known = s.holder
+		if known = s.holder; waiting && p.awaits(known) {
+			continue
+		}
 		for k := range p.behind[s.holder] {
 			if one := &p.behind[s.holder][k]; one.Place.Node == v && one.Until > at {
 				now.add(p.index, one, -1)

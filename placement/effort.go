@@ -161,6 +161,14 @@ func (e *Effort) Over(more int) bool {
 	return true
 }
 
+// Needs takes note that a question like the one at hand, were it the first, would need so many
+// steps for what is remembered for it.
+func (e *Effort) Needs(steps int64) {
+	if e != nil {
+		e.needed = max(e.needed, steps)
+	}
+}
+
 // need takes note of what the question at hand needs, with so many steps more.
 func (e *Effort) need(more int64) {
 	if e == nil {

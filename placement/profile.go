@@ -45,6 +45,7 @@ type Profile struct {
 	byFrom, byUntil []holding
 	heldOn          map[int32][]heldStay
 	behind          map[int32][]Stay // what stands where something is held, and goes for the holder
+	awaiting        []int32          // holders who wait for that, see Awaits
 	gone            []Stay           // those of them who are out of the way, see Without
 	opens           []int64          // when something else is more free than before
 	// earliest is by key the earliest start that was found, as long as nothing is given
@@ -118,6 +119,7 @@ func (p *Profile) Stands(s Stay) {
 // not read. The list is the profile's from then on, instead of any before.
 func (p *Profile) Behind(holder int32, stays []Stay) {
 	p.burdening.forget()
+	p.awaiting = slices.DeleteFunc(p.awaiting, func(other int32) bool { return other == holder })
 	if len(stays) == 0 {
 		delete(p.behind, holder)
 		return
@@ -131,7 +133,17 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 	p.behind[holder] = stays
 }
 
-// Behinds is what stands behind a holder; it must not be modified.
+// Awaits tells of tasks that stand where places are held for a holder, which waits for them to leave:
+// nobody knows when, and what is held may be in use from any time on (B8). What is looked for fits both
+// beside these, with nothing in use by the holder, and beside it, with these gone. Else it is as Behind.
+func (p *Profile) Awaits(holder int32, stays []Stay) {
+	p.Behind(holder, stays)
+	if len(stays) > 0 {
+		p.awaiting = append(p.awaiting, holder)
+	}
+}
+
+// Behinds is what stands behind a holder, or is awaited by it; it must not be modified.
 func (p *Profile) Behinds(holder int32) []Stay { return p.behind[holder] }
 
 // Afresh is a profile of the same index in which nothing is held, and nothing is known to end

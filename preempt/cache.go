@@ -178,14 +178,13 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 		r.protect(r.state[id].leaf)
 		s.here = append(s.here, id)
 	}
-	// Who may not be the first to go is not taken later either, unless the last
-	// trial still counts (R9).
-	if r.someTaken() && !s.dropUnlawful() || len(s.here) == 0 {
+	if len(s.here) == 0 {
 		return list{}, false
 	}
 	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
 	defer func() {
 		a.inStanding = false
+		r.forgetTaken() // the next node is another place
 		noteBeyond(s, n)
 	}()
 	for _, kind := range s.kinds() {
@@ -200,12 +199,9 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 			return found, true
 		}
 	}
-	protected, loose := r.protectedTaken, r.looseTaken
-	r.protectedTaken, r.looseTaken = r.nothingTaken, r.nothingTaken
-	if s.dropUnlawful() {
+	if r.forgetTaken(); slices.ContainsFunc(s.here, s.mayBeFirst) {
 		s.refusal.Steps++
 	}
-	r.protectedTaken, r.looseTaken = protected, loose
 	return list{}, false
 }
 
@@ -213,7 +209,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 // are tried, which come to what all of them would, unless they are not enough.
 func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	r, a := s.room, s.ask
-	if l.some == 0 || l.shared != r.shared || r.someTaken() {
+	if l.some == 0 || l.shared != r.shared {
 		return list{}, false
 	}
 	s.here = s.here[:0]
@@ -230,8 +226,7 @@ func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
 	found, ok := r.clearPlace(a, s.fit, s.here, inOrder)
 	a.inStanding = false
-	if !ok || a.beyond || len(found.ids) == 0 {
-		r.forgetTaken()
+	if r.forgetTaken(); !ok || a.beyond || len(found.ids) == 0 {
 		return list{}, false
 	}
 	r.Effort.Spend((len(l.ids) - len(s.here)) / lookedAt)
@@ -256,14 +251,10 @@ func judgedAlike(s *search, l *list) bool {
 	})
 }
 
-// dropUnlawful drops who may not be the first to go, and says whether somebody is
-// left.
-func (s *search) dropUnlawful() bool {
-	s.here = slices.DeleteFunc(s.here, func(id UnitID) bool {
-		v := s.room.first(s.ask, id)
-		return v != lawful && v != notYet
-	})
-	return len(s.here) > 0
+// mayBeFirst says whether a unit may be the first to go.
+func (s *search) mayBeFirst(id UnitID) bool {
+	v := s.room.first(s.ask, id)
+	return v == lawful || v == notYet
 }
 
 // stands says whether weighing a node on which nothing has changed would come to the
@@ -271,7 +262,7 @@ func (s *search) dropUnlawful() bool {
 // leave nothing that counts for the next weighing.
 func (s *search) stands(l *list) bool {
 	r, a := s.room, s.ask
-	if !l.plain || l.shared != r.shared || r.someTaken() {
+	if !l.plain || l.shared != r.shared {
 		return false
 	}
 	if a.mode == Preempt {
@@ -282,9 +273,7 @@ func (s *search) stands(l *list) bool {
 	if r.protectionOf(a, id) != none || r.first(a, id) != lawful || r.classOf(a, u) != l.class[0] {
 		return false
 	}
-	return slices.ContainsFunc(a.short, func(res int32) bool { // as note asks
-		return r.use(u.Leaf, res)-u.Charge.Of(res) >= r.lineOf(u.Leaf, res, a.byShare())
-	})
+	return a.excess(r, u) // or another that is goes before it
 }
 
 // plain says whether the list of a node that was weighed says by itself whether it

@@ -77,11 +77,6 @@ func (r *Evaluator) forgetTaken() {
 	r.takenLeaves = r.takenLeaves[:0]
 }
 
-// someTaken says whether the last trial's takings still count.
-func (r *Evaluator) someTaken() bool {
-	return slices.ContainsFunc(r.takenLeaves, func(leaf int32) bool { return r.protectedTaken[leaf] || r.looseTaken[leaf] })
-}
-
 // take takes one unit, after those above it in its workload, or nothing where
 // that is not lawful.
 func (t *taking) take(id UnitID) bool {

@@ -205,7 +205,7 @@ func TestMemoryOfWhatGoesElsewhere(t *testing.T) {
 		run a/m0 gpu=1 on=5 | run b/m1 gpu=1 on=5
 		run a/p0 gpu=1 on=6 priority=1 | run a/p1 gpu=1 on=6
 		wait a/w gpu=2 priority=3 like=4`)
-	l.alikeTake(t, []string{"p1+0", "m1+0", "m0+0"}, []string{"p0+0", "k0+0"})
+	l.alikeTake(t, lower, []string{"p1+0", "m1+0", "m0+0"}, []string{"p0+0", "k0+0"})
 }
 
 // What clearing a node costs depends on what the preemptor's quota leaves to it (E8). The
@@ -220,15 +220,60 @@ func TestMemoryOfLeeway(t *testing.T) {
 		run a/m0 gpu=1 on=5 priority=3 | run a/m1 gpu=1 on=5 priority=3
 		run a/p0 gpu=1 on=6 priority=1
 		wait a/w gpu=2 priority=3 like=4`)
-	l.alikeTake(t, []string{"e+0"}, []string{"p0+0", "k0+0"})
+	l.alikeTake(t, lower, []string{"e+0"}, []string{"p0+0", "k0+0"})
+}
+
+// Either-or (R9) counts by what is taken for the place at hand: weighing node 2 anew, from which x
+// has gone, takes q of b, which is protected and excess; c, which is neither and of the lowest
+// priority, may go for its own node all the same.
+func TestMemoryOfEitherOr(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 2", 9) + ` | queue a quota=9 | queue b quota=4 share=4 | queue e
+		run b/p gpu=1 on=0 priority=3 | run b/r gpu=1 on=0 priority=3
+		run b/c gpu=2 on=1 lost=5
+		run e/x gpu=1 on=2 | run b/q gpu=1 on=2 priority=2`
+	for n := 3; n < 9; n++ {
+		text += fmt.Sprintf(" | run e/j%d gpu=1 on=%d priority=9 | run e/l%d gpu=1 on=%d priority=9", n, n, n, n)
+	}
+	lifeOf(text+" | wait a/w gpu=1 like=4").alikeTake(t, byQuota, []string{"x+0"}, []string{"c+0"})
+}
+
+// Nobody plans what may move from a node that would not take the task with all of it gone that
+// some node takes (M8), until some node takes more. At first none takes anything, though enough
+// is free in all. Once k1 and m1
+// have gone two take h0 and h1, and no more than is asked is free on the node of these, of which
+// nothing has changed.
+func TestMemoryOfBarredNodes(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 2", 9) + ` | queue a quota=9 | queue b quota=9
+		run b/h0 gpu=0.4 on=0 | run b/h1 gpu=0.4 on=0 | run b/i gpu=1 on=0
+		run b/k0 gpu=0.6 on=7 | run b/k1 gpu=0.4 on=7 | run b/k2 gpu=1 on=7
+		run b/m0 gpu=0.6 on=8 | run b/m1 gpu=0.4 on=8 | run b/m2 gpu=1 on=8`
+	for n := 1; n < 7; n++ {
+		text += fmt.Sprintf(" | run b/j%d gpu=0.9 on=%d | run b/l%d gpu=0.9 on=%d", n, n, n, n)
+	}
+	l := lifeOf(text + " | wait a/w gpu=1 like=4")
+	for _, step := range []struct {
+		goes string
+		want []string
+	}{{"", nil}, {"k1", nil}, {"m1", []string{"h0+0", "h1+0"}}} {
+		for _, id := range slices.Clone(l.alive) {
+			if l.works[l.room.Unit(id).Work] == step.goes {
+				l.evict(t, id)
+			}
+		}
+		p, _, _ := l.room.Find(l.preemptor, move)
+		got := namesOf(l.scene, l.room, &p)
+		if slices.Sort(got); !slices.Equal(got, step.want) {
+			t.Errorf("after %q: %v move, not %v", step.goes, got, step.want)
+		}
+	}
 }
 
 // alikeTake has preemptors that are alike start one after the other, and says whom each
 // has to take.
-func (l *life) alikeTake(t *testing.T, wants ...[]string) {
+func (l *life) alikeTake(t *testing.T, mode preempt.Mode, wants ...[]string) {
 	t.Helper()
 	for _, want := range wants {
-		p, _, _ := l.room.Find(l.preemptor, lower)
+		p, _, _ := l.room.Find(l.preemptor, mode)
 		if got := namesOf(l.scene, l.room, &p); !slices.Equal(got, want) {
 			t.Fatalf("takes %v, not %v", got, want)
 		}

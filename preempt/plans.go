@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // What a node would have to move for one task of a shape depends on nothing but
@@ -17,10 +18,12 @@ type plans struct {
 	touched int // what of Evaluator.touched is read
 	shared  int // Evaluator.shared, when the lists were kept
 	byNode  []nodePlans
-	// stale are the nodes that have to be looked at before all is known.
-	stale []int32
+	// stale are the nodes that have to be looked at before all is known, fresh those that
+	// were looked at and not judged since.
+	stale, fresh []int32
 	// units and places are how many units may move and on how many nodes they stand,
-	// lists and stuck how many lists there are, and how many of them that cannot move.
+	// lists and stuck how many lists there are on nodes that are not barred, and how many
+	// of them that cannot move.
 	units, places, lists, stuck int
 	freeOn                      []int32 // the nodes with lists that are not stuck, ascending
 	gpus                        int64   // what who asks for the shape requests
@@ -29,17 +32,28 @@ type plans struct {
 	shapes    []placement.Shape
 	placeable []bool
 	noted     map[placement.Shape]bool // those among shapes
-	cost      int64                    // of judging all lists when placeable was last asked
+	cost      int64                    // of judging all nodes when placeable was last asked
+	costs     int64                    // of all that is remembered, that among it
 }
 
 // nodePlans are the lists of one node.
 type nodePlans struct {
-	known bool
-	units int
-	lists []list
-	never []bool // by list: it moves more than may move, whatever else happens
-	stuck []bool // by list: it cannot serve as long as the same shapes find no place
-	cost  int64  // of planning them
+	known bool // who may move from it is
+	// barred: whichever of them go, the node does not take the task. So nobody asks for its
+	// lists, which may not be planned.
+	barred, planned, judged bool
+	units                   int
+	shapes                  uint64 // of those who may move, see shapeBit
+	lists                   []list
+	never                   []bool // by list: it moves more than may move, whatever else happens
+	stuck                   []bool // by list: it cannot serve as long as the same shapes find no place
+	cost                    int64  // of planning them
+}
+
+// remember is remember of what is found out for the shape.
+func (p *plans) remember(r *Evaluator, cost *int64, steps int64) {
+	p.costs += steps - *cost
+	remember(r, cost, steps)
 }
 
 // A trial is what is remembered of a list that was tried and does not serve. It would
@@ -134,16 +148,19 @@ func (p *plans) forget() {
 
 // planNode plans what may move from one node, or tells again what is known of it.
 func (s *search) planNode(p *plans, n int32, candidates []UnitID) {
-	if p == nil || p.fit.total > 0 || !p.byNode[n].known {
+	known := p != nil && p.fit.total == 0 && p.byNode[n].known
+	switch {
+	case known && cannotClear(s, n):
+		if !ended(s) {
+			s.refusal.Steps++
+		}
+	case !known || !p.byNode[n].planned:
 		s.tryNodes(s.room.oneNode(n), candidates)
-		return
+	case !ended(s):
+		s.refusal.Steps++
+		s.room.Effort.Spend(1)
+		s.planned = append(s.planned, p.byNode[n].lists...)
 	}
-	if ended(s) {
-		return
-	}
-	s.refusal.Steps++
-	s.room.Effort.Spend(1)
-	s.planned = append(s.planned, p.byNode[n].lists...)
 }
 
 // consolidate consolidates from what is known of the nodes, as a search of all of them
@@ -157,28 +174,26 @@ func (p *plans) consolidate(s *search) bool {
 	effort, spent, remembered := s.room.Effort, s.room.Effort.Spent(), s.room.remembered
 	defer func() { effort.Passing(effort.Spent() - spent - (s.room.remembered - remembered)) }()
 	s.fit = p.fit
-	fresh, ended := p.planStale(s)
-	if ended {
-		s.refusal.Cut = true
-		return true
-	}
+	p.gather(s)
 	s.room.Effort.Spend(len(p.shapes) / lookedAt)
-	if p.units <= fewUnits || p.places <= fewNodes || p.places+p.lists > s.room.Steps {
-		s.refusal.Steps, s.planned = 0, s.planned[:0]
-		return false
-	}
-	if p.placeableAgain(s) {
-		looked := (len(p.byNode) + p.lists) / lookedAt
+	if changed := p.placeableAgain(s); changed != 0 {
+		looked := (len(p.byNode) + p.units) / lookedAt
 		s.room.Effort.Spend(looked)
-		remember(s.room, &p.cost, int64(looked))
+		p.remember(s.room, &p.cost, int64(looked))
 		for n := range p.byNode {
-			if slices.Contains(p.byNode[n].never, false) {
-				fresh = append(fresh, int32(n))
+			if p.byNode[n].judged && p.byNode[n].shapes&changed != 0 {
+				p.fresh = append(p.fresh, int32(n))
 			}
 		}
 	}
-	for _, n := range fresh {
-		p.judgeStuck(s, n)
+	if ended := p.judgeFresh(s); ended {
+		s.refusal.Cut = true
+		return true
+	}
+	effort.Needs(p.costs) // of who asks first
+	if p.units <= fewUnits || p.places <= fewNodes || p.places+p.lists > s.room.Steps {
+		s.refusal.Steps, s.planned = 0, s.planned[:0]
+		return false
 	}
 	s.planned, s.refusal.Takeable, s.refusal.Steps = s.planned[:0], p.units, p.places+p.stuck
 	var order []int32
@@ -201,41 +216,84 @@ func (p *plans) consolidate(s *search) bool {
 	return true
 }
 
-// planStale plans the nodes that are not known, and returns them. Those stay unknown
-// where somebody stands elsewhere too, or is a part of its workload.
-// ended says that the search came to its bound before all were planned.
-func (p *plans) planStale(s *search) (planned []int32, ended bool) {
+// gather finds out who may move from the nodes of which that is not known. Of those it stays
+// unknown where somebody stands elsewhere too, or is a part of its workload.
+func (p *plans) gather(s *search) {
 	r := s.room
 	unknown := p.stale
 	p.stale = nil
-	for i, n := range unknown {
-		at, before := &p.byNode[n], r.Effort.Spent()
+	for _, n := range unknown {
+		at := &p.byNode[n]
 		p.count(at, -1)
 		at.forgetTrials(r)
-		at.lists, at.units = at.lists[:0:0], 0
-		if ids := mayMoveOn(s, n); len(ids) > 0 {
-			at.units = len(ids)
-			s.planned, s.refusal.Steps = s.planned[:0], 0
-			s.try(r.oneNode(n), ids)
-			if r.Effort.Over(0) { // what was tried may not be all
-				p.stale, at.units = append(p.stale, unknown[i:]...), 0
-				return unknown[:i], true
-			}
-			at.lists = slices.Clone(s.planned)
-			giveTrials(at.lists, r.Local && s.standAlone(n))
-			p.note(r, ids)
-		}
-		at.never, at.stuck = make([]bool, len(at.lists)), make([]bool, len(at.lists))
-		for i := range at.lists {
-			at.never[i] = movesTooMuch(s, &at.lists[i])
-		}
-		p.count(at, 1)
-		remember(r, &at.cost, r.Effort.Spent()-before)
-		if at.known = s.standAlone(n); !at.known {
+		ids := mayMoveOn(s, n)
+		looked := len(ids) / lookedAt
+		r.Effort.Spend(looked)
+		p.remember(r, &at.cost, int64(looked))
+		*at = nodePlans{known: s.standAlone(n), units: len(ids), shapes: p.note(r, ids), cost: at.cost}
+		if p.count(at, 1); !at.known {
 			p.stale = append(p.stale, n)
 		}
+		if p.fresh = append(p.fresh, n); at.units == 0 {
+			p.list(n, false)
+		}
 	}
-	return unknown, false
+}
+
+// judgeFresh judges the nodes that were looked at and not judged since. ended says that the
+// search came to its bound before all were.
+func (p *plans) judgeFresh(s *search) (ended bool) {
+	for i, n := range p.fresh {
+		if !p.judge(s, n) {
+			p.fresh = append(p.fresh[:0], p.fresh[i:]...)
+			return true
+		}
+	}
+	p.fresh = p.fresh[:0]
+	return false
+}
+
+// cannotClear is a sound bound (M8) for all lists of a node of which who may move is known, as
+// cannotMove is for each: with all that some node takes gone, it does not take the task.
+func cannotClear(s *search, n int32) bool {
+	r := s.room
+	var ignored Refusal
+	s.here = s.here[:0]
+	for _, id := range r.byNode[n] {
+		if r.fixed(s.ask, id, &ignored) && s.findsPlace(r.units[id].Tasks[0].Shape) {
+			s.here = append(s.here, id)
+		}
+	}
+	return slices.ContainsFunc(s.ask.Need, func(need quota.Amount) bool {
+		most := s.ask.nodes(r.Index).MostFree(n, need.Resource)
+		for _, id := range s.here {
+			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+		}
+		return most < need.Value
+	})
+}
+
+// plan plans what may move from a node. It says whether that came to its end.
+func (p *plans) plan(s *search, n int32) bool {
+	r, at := s.room, &p.byNode[n]
+	before := r.Effort.Spent()
+	if at.units > 0 {
+		s.planned, s.refusal.Steps = s.planned[:0], 0
+		s.try(r.oneNode(n), mayMoveOn(s, n))
+		if r.Effort.Over(0) { // what was tried may not be all
+			return false
+		}
+		at.lists = slices.Clone(s.planned)
+		giveTrials(at.lists, r.Local && at.known)
+	}
+	at.never, at.stuck = make([]bool, len(at.lists)), make([]bool, len(at.lists))
+	for i := range at.lists {
+		at.never[i] = movesTooMuch(s, &at.lists[i])
+	}
+	at.planned = true
+	steps := r.Effort.Spent() - before
+	at.cost, p.costs, r.remembered = at.cost+steps, p.costs+steps, r.remembered+steps
+	return true
 }
 
 // forgetTrials forgets what was tried of the lists of a node.
@@ -263,10 +321,13 @@ func giveTrials(lists []list, alone bool) {
 // count counts a node n times.
 func (p *plans) count(at *nodePlans, n int) {
 	p.units += n * at.units
-	p.lists += n * len(at.lists)
 	if at.units > 0 {
 		p.places += n
 	}
+	if at.barred { // whether it was planned before or not
+		return
+	}
+	p.lists += n * len(at.lists)
 	for _, stuck := range at.stuck {
 		if stuck {
 			p.stuck += n
@@ -274,38 +335,55 @@ func (p *plans) count(at *nodePlans, n int) {
 	}
 }
 
-// note notes the shapes of units that may move.
-func (p *plans) note(r *Evaluator, ids []UnitID) {
+// note notes the shapes of units that may move, and returns their bits.
+func (p *plans) note(r *Evaluator, ids []UnitID) (bits uint64) {
 	for _, id := range ids {
 		for i := range r.units[id].Tasks {
-			if shape := r.units[id].Tasks[i].Shape; !p.noted[shape] {
+			shape := r.units[id].Tasks[i].Shape
+			if bits |= shapeBit(shape); !p.noted[shape] {
 				p.noted[shape] = true
 				p.shapes, p.placeable = append(p.shapes, shape), append(p.placeable, false)
 			}
 		}
 	}
+	return bits
 }
 
-// placeableAgain asks which shapes find a place now, and says whether others did when
-// that was last asked.
-func (p *plans) placeableAgain(s *search) (changed bool) {
+// shapeBit is a bit of the shape, which it has in common with few others.
+func shapeBit(shape placement.Shape) uint64 { return 1 << (uint(shape) % 64) }
+
+// placeableAgain asks which shapes find a place now, and returns the bits of those of which
+// it was otherwise when that was last asked.
+func (p *plans) placeableAgain(s *search) (changed uint64) {
 	for i, shape := range p.shapes {
 		if now := s.findsPlace(shape); now != p.placeable[i] {
-			p.placeable[i], changed = now, true
+			p.placeable[i] = now
+			changed |= shapeBit(shape)
 		}
 	}
 	return changed
 }
 
-// judgeStuck finds out which lists of a node cannot serve.
-func (p *plans) judgeStuck(s *search, n int32) {
+// judge finds out which lists of a node cannot serve, or that none can. It says whether the
+// search has not come to its bound before.
+func (p *plans) judge(s *search, n int32) bool {
 	at, free := &p.byNode[n], false
 	p.count(at, -1)
+	defer func() { p.count(at, 1) }()
+	at.barred, at.judged = at.known && cannotClear(s, n), true
+	if !at.barred && !at.planned && !p.plan(s, n) {
+		return false
+	}
 	for i := range at.lists {
-		at.stuck[i] = at.never[i] || s.cannotMove(&at.lists[i])
+		at.stuck[i] = at.barred || at.never[i] || s.cannotMove(&at.lists[i])
 		free = free || !at.stuck[i]
 	}
-	p.count(at, 1)
+	p.list(n, free)
+	return true
+}
+
+// list lists a node among those with lists that are not stuck, or no more.
+func (p *plans) list(n int32, free bool) {
 	switch i, listed := slices.BinarySearch(p.freeOn, n); {
 	case free && !listed:
 		p.freeOn = slices.Insert(p.freeOn, i, n)
@@ -329,7 +407,7 @@ func mayMoveOn(s *search, n int32) []UnitID {
 		if !s.room.fixed(s.ask, id, &ignored) {
 			continue
 		}
-		if v := s.room.first(s.ask, id); v == lawful || v == notYet {
+		if s.mayBeFirst(id) {
 			s.here = append(s.here, id)
 		}
 	}

@@ -111,7 +111,6 @@ type Evaluator struct {
 	// (R9); takenLeaves are those of which it took something.
 	protectedTaken, looseTaken []bool
 	takenLeaves                []int32
-	nothingTaken               []bool
 	scratch                    scratch
 }
 
@@ -190,7 +189,7 @@ func NewEvaluator(c Config) *Evaluator {
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner, climb: climbs(&c),
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),
-		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues), nothingTaken: make([]bool, queues),
+		protectedTaken: make([]bool, queues), looseTaken: make([]bool, queues),
 		path: make([]bool, queues), side: make([]int32, queues), sideB: make([]int32, queues),
 	}
 }

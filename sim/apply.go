@@ -218,7 +218,7 @@ func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
 	e.release(j, a.From, c.Grace)
 	for i := range a.Tasks {
 		p := &a.Tasks[i]
-		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant()}
+		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Behind: a.Behind}
 		if i < len(since) {
 			t.Since, t.Started, t.Until = since[i].Since, since[i].Started, since[i].Until
 			if phase == allot.Claimed && t.Started.IsZero() {

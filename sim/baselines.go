@@ -221,10 +221,13 @@ func Presets() []Scheduler {
 	}
 }
 
-// Reserving is a scheduler, which has a policy, whose policy makes promises to gangs by
-// [Reservations] beside; its name is the other's with "-reserving" behind.
+// Reserving is a scheduler whose policy, the zero one where it has none, makes promises to
+// gangs by [Reservations] beside; its name is the other's with "-reserving" behind.
 func Reserving(s Scheduler) Scheduler {
-	policy := *s.Policy
+	var policy allot.Policy
+	if s.Policy != nil {
+		policy = *s.Policy
+	}
 	s.Name += "-reserving"
 	policy.Name, policy.Reserve = s.Name, Reservations()
 	s.Policy = &policy

@@ -182,12 +182,14 @@ func smallestMemory(s *allot.State) (least int64) {
 // instant is the time of the run's instant in states.
 func (e *engine) instant() time.Time { return epoch.Add(e.now) }
 
-// progressEvery is how many instants pass between two reports of progress.
-const progressEvery = 256
+// progressEvery is how many instants pass between two reports of progress: few, as whoever ends a
+// run waits for the next, and a decision on a full cluster may take tens of milliseconds.
+const progressEvery = 16
 
 // run goes from instant to instant until nothing more can happen.
 func (e *engine) run() error {
 	for instants := int64(0); ; instants++ {
+		e.calendar.drop(func(ev *event) bool { return isVoid(e, ev) }, e.meter.allocated == 0)
 		at, ok := e.calendar.next()
 		if !ok || e.over() || e.idle() || e.options.Until > 0 && at > e.options.Until {
 			break
@@ -256,6 +258,26 @@ func (e *engine) idle() bool {
 	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
 }
 
+// isVoid says of an event of a job that it will never happen: the job is gone, or in another
+// phase or run than it was foreseen in.
+func isVoid(e *engine, ev *event) bool {
+	if !ev.class.ofJob() || ev.class == arrival {
+		return false
+	}
+	j := e.jobs[ev.index]
+	switch {
+	case j == nil:
+		return true
+	case ev.class == timer:
+		return j.epoch != ev.epoch
+	case ev.class == joined:
+		return uint64(j.result.Starts) != ev.epoch || !j.runs()
+	case ev.class == crossing:
+		return !e.ranking.crosses(j, ev.epoch)
+	}
+	return false
+}
+
 // report tells how far the run is, and whether it is to go on.
 func (e *engine) report() bool {
 	if e.options.Progress == nil {
@@ -279,42 +301,38 @@ func (e *engine) facts() error {
 }
 
 func (e *engine) happen(ev *event) error {
+	if isVoid(e, ev) {
+		return nil
+	}
+	j := (*job)(nil)
+	if ev.class.ofJob() {
+		j = e.jobs[ev.index]
+	}
 	switch ev.class {
 	case timer:
-		if j := e.jobs[ev.index]; j != nil && j.epoch == ev.epoch {
-			e.expire(j)
-		}
+		e.expire(j)
 	case joined:
-		if j := e.jobs[ev.index]; j != nil && uint64(j.result.Starts) == ev.epoch && j.runs() {
-			e.settle(j)
-		}
+		e.settle(j)
 	case left:
-		if j := e.jobs[ev.index]; j != nil {
-			e.gone(j)
-			e.settle(j)
-			e.dirty = true
-		}
+		e.gone(j)
+		e.settle(j)
+		e.dirty = true
 	case change:
 		return e.change(&e.in.Changes[ev.index])
 	case arrival:
-		j := e.jobs[ev.index]
 		if j == nil {
 			j = e.create(ev.index)
 		}
 		e.submit(j)
 	case cancel:
-		if j := e.jobs[ev.index]; j != nil {
-			e.cancel(j)
-		}
+		e.cancel(j)
 	case carry:
 		return e.land()
 	case wake:
 		delete(e.woken, e.now)
 		e.dirty = true
 	case crossing:
-		if j := e.jobs[ev.index]; j != nil && e.ranking.crosses(j, ev.epoch) {
-			e.dirty = true
-		}
+		e.dirty = true
 	case sample:
 		e.meter.due = true
 	}

@@ -27,6 +27,15 @@ const (
 	sample                // a row of the series is due
 )
 
+// ofJob says whether an event of the class is one of a job.
+func (c class) ofJob() bool {
+	switch c {
+	case timer, joined, left, arrival, cancel, crossing:
+		return true
+	}
+	return false
+}
+
 // An event is something that will happen.
 type event struct {
 	at       time.Duration
@@ -116,6 +125,29 @@ func (c *calendar) pop(at time.Duration) (event, bool) {
 		return event{}, false
 	}
 	return c.tree.DeleteMin()
+}
+
+// drop takes out what was foreseen and is no event any more, so that no run lasts for it: of
+// what comes next, and where that is a row of a series in which nobody holds anything and
+// none is to arrive, all.
+func (c *calendar) drop(void func(*event) bool, empty bool) {
+	next, some := c.tree.Min()
+	for ; some && void(&next); next, some = c.tree.Min() {
+		c.tree.DeleteMin()
+	}
+	if !empty || len(c.arrivals) > 0 || next.class != sample {
+		return
+	}
+	var list []event
+	c.tree.Ascend(func(e event) bool {
+		if void(&e) {
+			list = append(list, e)
+		}
+		return true
+	})
+	for _, e := range list {
+		c.tree.Delete(e)
+	}
 }
 
 // left is how many events are still to come.

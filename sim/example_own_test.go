@@ -43,7 +43,7 @@ func ExampleScheduler_rank() {
 		}
 		fmt.Printf("%s:", s.Name)
 		for i := range r.Jobs {
-			fmt.Printf(" %s ends at %v with ρ %s;", r.Jobs[i].ID, r.Jobs[i].End, r.Jobs[i].Fairness().Text(2))
+			fmt.Printf(" %s ends at %v with ρ %s;", r.Jobs[i].Workload.ID, r.Jobs[i].End, r.Jobs[i].Fairness().Text(2))
 		}
 		fmt.Println()
 	}

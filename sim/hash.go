@@ -8,9 +8,12 @@ import (
 	"fmt"
 )
 
-// Hash is the SHA-256 of the input, whatever file it was read from.
+// Hash is the SHA-256 of the input, whatever file it was read from; of nil that of nothing.
 func (in *Input) Hash() string {
 	h := sha256.New()
+	if in == nil {
+		return hex.EncodeToString(h.Sum(nil))
+	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	put := func(v any) {

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -113,6 +114,46 @@ func TestCancelledBefore(t *testing.T) {
 	in.Changes = []sim.Change{{At: 5 * second, Kind: sim.Cancel, Job: "a"}}
 	if j := mustRun(t, in, sim.Options{Check: true}).Jobs[0]; j.Outcome != sim.Cancelled || j.Starts != 0 || j.End != 10*second {
 		t.Errorf("%+v", j)
+	}
+}
+
+// TestNothingIsForeseen: what was foreseen of a job that has ended, when its user would give up
+// or its rank would be another, is no event: the run is over when nothing can happen any more,
+// and who waits for ever has waited up to then under every scheduler.
+func TestNothingIsForeseen(t *testing.T) {
+	for _, s := range sim.Schedulers() {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("a", 4, 0, 10*second), single("b", 5, 0, 10*second)}
+		in.Jobs[0].CancelAfter = time.Hour
+		r := mustRun(t, in, sim.Options{Scheduler: s, Sample: second})
+		if b := r.Jobs[1]; b.Outcome != sim.Unfinished || b.Pending != 10*second || r.End != 10*second {
+			t.Errorf("%s: b has waited %v at %v", s.Name, b.Pending, r.End)
+		}
+	}
+}
+
+// TestNil: who is given nil makes nothing of it.
+func TestNil(t *testing.T) {
+	var in *sim.Input
+	var r *sim.Result
+	if in.Hash() == (&sim.Input{}).Hash() || r.Steady() != nil || sim.Reserving(sim.Scheduler{Name: "own"}).Name != "own-reserving" {
+		t.Error("something is made of nothing")
+	}
+}
+
+// TestProgressIsTold: whoever ends a run is asked soon, however long a decision takes.
+func TestProgressIsTold(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	for i := range 100 {
+		in.Jobs = append(in.Jobs, single(fmt.Sprint("j", i), 1, time.Duration(i)*second, second/2))
+	}
+	last, apart := int64(0), int64(0)
+	mustRun(t, in, sim.Options{Progress: func(p sim.Progress) bool {
+		apart, last = max(apart, p.Events-last), p.Events
+		return true
+	}})
+	if last == 0 || apart > 20 {
+		t.Errorf("of %d events up to %d pass before anybody is asked", last, apart)
 	}
 }
 

@@ -121,15 +121,21 @@ func (e *engine) account(j *job) {
 	if d == 0 {
 		return
 	}
-	j.result.Leaving.add(j.leaving, int64(d))
-	j.result.Overhead.add(j.joining, int64(d))
+	if j.leaving > 0 {
+		j.beside().Leaving.add(j.leaving, int64(d))
+	}
+	if j.joining > 0 {
+		j.beside().Overhead.add(j.joining, int64(d))
+	}
 	busy := j.busy()
 	switch j.phase {
 	case waiting, partial:
 		j.result.Pending += d
-		j.result.Waiting.add(busy, int64(d))
+		if busy > 0 {
+			j.beside().Waiting.add(busy, int64(d))
+		}
 	case starting, saving:
-		j.result.Overhead.add(busy, int64(d))
+		j.beside().Overhead.add(busy, int64(d))
 	case working:
 		j.done += int64(d) * j.rate
 		j.next -= d
@@ -142,6 +148,14 @@ func (e *engine) account(j *job) {
 			j.result.Useful.add(busy, int64(d))
 		}
 	}
+}
+
+// beside is where it is booked what the job holds for all but work that counts.
+func (j *job) beside() *Beside {
+	if j.result.Beside == nil {
+		j.result.Beside = new(Beside)
+	}
+	return j.result.Beside
 }
 
 // enter begins a phase; timers of the one before are void.
@@ -296,7 +310,9 @@ func (e *engine) stop(j *job, saved bool) {
 		j.saved = j.done
 		j.result.Useful.sum(j.unsaved)
 	} else {
-		j.result.Lost.sum(j.unsaved)
+		if j.unsaved != (Sum{}) {
+			j.beside().Lost.sum(j.unsaved)
+		}
 		j.done = j.saved
 	}
 	j.unsaved = Sum{}
@@ -324,7 +340,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 		e.stop(j, false)
 	}
 	if o != Done { // nobody has anything of what it did
-		j.result.Vain, j.result.Useful = j.result.Useful, Sum{}
+		j.beside().Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
 	e.meter.leave(e, j)
 	e.promises.leave(e, j)

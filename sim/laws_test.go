@@ -42,7 +42,7 @@ func lawful(t testing.TB, in *sim.Input, r *sim.Result) {
 			t.Errorf("a time is negative: %+v", j)
 		}
 		if p := in.Jobs[i].Workload.PodSets; j.Outcome == sim.Done && j.Tasks == 1 && p[0].Request.GPU.Memory == 0 && in.Jobs[i].ModelSpeed == nil && worked(j) != j.GPUs {
-			t.Errorf("job %s of %v did %s GPU-seconds", j.ID, j.Duration, j.Useful.GPUSeconds())
+			t.Errorf("job %s of %v did %s GPU-seconds", j.Workload.ID, j.Duration, j.Useful.GPUSeconds())
 		}
 	}
 	if held != r.Allocated {

@@ -178,7 +178,7 @@ func (m *meter) end(e *engine) {
 	for _, i := range e.library.jobs {
 		if j := e.jobs[i]; j.phase != leaving {
 			m.contended(j)
-			j.result.Unsaved = j.unsaved
+			j.beside().Unsaved = j.unsaved
 		}
 	}
 	for _, q := range m.queues {

@@ -209,7 +209,7 @@ func TestPromisesByHand(t *testing.T) {
 		r := mustRun(t, in, sim.Options{Scheduler: sim.EASY(), Check: true})
 		for i, want := range o.starts {
 			if got := r.Jobs[i].FirstStart; got != want*second {
-				t.Errorf("%s: %s starts at %v and not at %v s", o.name, r.Jobs[i].ID, got, int64(want))
+				t.Errorf("%s: %s starts at %v and not at %v s", o.name, r.Jobs[i].Workload.ID, got, int64(want))
 			}
 		}
 		i := slices.IndexFunc(r.Promises, func(p sim.PromiseResult) bool { return p.Job == "b" })
@@ -256,7 +256,7 @@ func TestEstimatesChangeNoTruth(t *testing.T) {
 			waited := 0
 			for i := range r.Jobs {
 				if r.Jobs[i].Outcome != sim.Done {
-					t.Errorf("%s, %s: %s is %v", kind, s.Name, r.Jobs[i].ID, r.Jobs[i].Outcome)
+					t.Errorf("%s, %s: %s is %v", kind, s.Name, r.Jobs[i].Workload.ID, r.Jobs[i].Outcome)
 				}
 			}
 			for _, p := range r.Promises {

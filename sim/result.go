@@ -48,50 +48,63 @@ type Result struct {
 	Verified, Explained        int64
 }
 
-// A JobResult is what became of a job.
+// A JobResult is what became of a job: there may be a million of them. The zero JobResult says
+// nothing.
 type JobResult struct {
-	// ID, Queue and Priority are the workload's, GPUs what it asks with all its
-	// tasks, in milli.
-	ID, Queue string
-	Priority  int32
-	GPUs      int64
-	Tasks     int
-	// Submit, FirstStart and End are instants; FirstStart says nothing where Starts
-	// is 0, End nothing where Outcome is Unfinished or NotSubmitted.
-	Submit, FirstStart, End time.Duration
-	Duration                time.Duration
-	Outcome                 Outcome
+	// Job is the job, as the input has it; never nil in a [Result].
+	*Job
+	// GPUs is what it asks with all its Tasks, in milli.
+	GPUs  int64
+	Tasks int
+	// FirstStart and End are instants; FirstStart says nothing where Starts is 0, End nothing
+	// where Outcome is Unfinished or NotSubmitted.
+	FirstStart, End time.Duration
+	Outcome         Outcome
 	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered.
 	Starts, Evictions, Moves, Shrinks int
 	// Pending is how long it waited in all, before and between its runs, up to the end
 	// of the run if it waits then.
 	Pending time.Duration
-	// What it held, in milli-GPU × nanoseconds. Useful is for work that counts. Lost is
-	// for work that was undone as the job was stopped, Vain for the rest of the work of a
-	// job that ended in any way but Done, Unsaved for that of an unfinished one since its
-	// last checkpoint. Overhead is for starting and saving, Waiting for waiting for the
-	// rest of its tasks, Leaving for tasks that were told to go.
-	Useful, Lost, Vain, Unsaved Sum
-	Overhead, Waiting, Leaving  Sum
+	// Useful is what it held for work that counts, in milli-GPU × nanoseconds.
+	Useful Sum
+	// Beside is what it held beside; never nil in a [Result], where those have one in common
+	// who held nothing.
+	*Beside
 	// contention is what the meter's was when it was submitted, and then what it
 	// grew by.
 	contention Sum
-	total      int64
-	// runEnd is the end of the run.
-	runEnd time.Duration
+	// of is the result of the run.
+	of *Result
+}
+
+// Beside is what a job held for all but work that counts, in milli-GPU × nanoseconds. The zero
+// Beside is nothing.
+type Beside struct {
+	// Lost is for work that was undone as the job was stopped, Vain for the rest of the work
+	// of a job that ended in any way but Done, Unsaved for that of an unfinished one since its
+	// last checkpoint. Overhead is for starting and saving, Waiting for waiting for the
+	// rest of its tasks, Leaving for tasks that were told to go.
+	Lost, Vain, Unsaved        Sum
+	Overhead, Waiting, Leaving Sum
 }
 
 // Held is all that it held.
 func (r *JobResult) Held() Sum {
-	var all Sum
-	for _, s := range []Sum{r.Useful, r.Lost, r.Vain, r.Unsaved, r.Overhead, r.Waiting, r.Leaving} {
+	all := r.Useful
+	if r.Beside == nil {
+		return all
+	}
+	for _, s := range []Sum{r.Lost, r.Vain, r.Unsaved, r.Overhead, r.Waiting, r.Leaving} {
 		all.sum(s)
 	}
 	return all
 }
 
-// Steady are the jobs that were submitted in the steady window.
+// Steady are the jobs that were submitted in the steady window; a nil result has none.
 func (r *Result) Steady() []*JobResult {
+	if r == nil {
+		return nil
+	}
 	jobs := make([]*JobResult, 0, len(r.Jobs))
 	for i := range r.Jobs {
 		if j := &r.Jobs[i]; j.Outcome != NotSubmitted && j.Submit >= r.From && j.Submit <= r.To {
@@ -104,11 +117,14 @@ func (r *Result) Steady() []*JobResult {
 // CompletionTime is from submission to end; of a job that has not ended, up to the end
 // of the run, so that it would have been no less. It is never negative.
 func (r *JobResult) CompletionTime() time.Duration {
+	if r.Job == nil {
+		return 0
+	}
 	switch r.Outcome {
 	case NotSubmitted:
 		return 0
 	case Unfinished:
-		return r.runEnd - r.Submit
+		return r.of.End - r.Submit
 	}
 	return r.End - r.Submit
 }
@@ -123,19 +139,27 @@ func (r *JobResult) QueueingDelay() time.Duration {
 }
 
 // Slowdown is completion time over duration.
-func (r *JobResult) Slowdown() Decimal { return Quotient(int64(r.CompletionTime()), int64(r.Duration)) }
+func (r *JobResult) Slowdown() Decimal {
+	if r.Job == nil {
+		return Decimal{}
+	}
+	return Quotient(int64(r.CompletionTime()), int64(r.Duration))
+}
 
 // Fairness is the finish-time fairness ρ: completion time over the time that the
 // job would have taken on its part of the cluster, which is its duration times the
 // mean contention in its life: what all jobs in the system asked over what the
 // cluster has, and at least 1.
 func (r *JobResult) Fairness() Decimal {
+	if r.Job == nil {
+		return Decimal{}
+	}
 	jct := big.NewInt(int64(r.CompletionTime()))
 	below := new(big.Int).Mul(big.NewInt(int64(r.Duration)), r.contention.big())
 	var d Decimal
 	if below.Sign() > 0 {
 		above := new(big.Int).Mul(jct, jct)
-		d.rat.SetFrac(above.Mul(above, big.NewInt(r.total)), below)
+		d.rat.SetFrac(above.Mul(above, big.NewInt(r.of.Total)), below)
 	}
 	return d
 }
@@ -237,11 +261,13 @@ func (e *engine) result() *Result {
 		LeftOut: e.leftOut,
 		Jobs:    e.results,
 	}
+	nothing := new(Beside) // which most jobs of most runs held
 	for i := range e.results {
 		out, j := &e.results[i], &e.in.Jobs[i]
-		out.ID, out.Queue, out.Priority = j.Workload.ID, j.Workload.Queue, j.Workload.Priority
-		out.GPUs, out.Tasks, out.Duration, out.total, out.runEnd = j.asks(e.smallest), j.tasks(), j.Duration, m.total, e.now
-		out.Submit = j.Submit
+		out.Job, out.GPUs, out.Tasks, out.of = j, j.asks(e.smallest), j.tasks(), r
+		if out.Beside == nil {
+			out.Beside = nothing
+		}
 		if out.Outcome == Unfinished && (e.jobs[i] == nil || e.jobs[i].phase == absent) {
 			out.Outcome = NotSubmitted
 		}

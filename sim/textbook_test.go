@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"testing"
 	"time"
@@ -176,7 +177,7 @@ func TestSameBytes(t *testing.T) {
 	want := mustRun(t, in, o)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	again := mustRun(t, soakInput(t, 5, 4, 150, 5*24*time.Hour), o)
-	if again.Trail != want.Trail || again.Input != want.Input || fmt.Sprint(again.Jobs) != fmt.Sprint(want.Jobs) || fmt.Sprint(again.Rows) != fmt.Sprint(want.Rows) {
+	if !reflect.DeepEqual(again, want) {
 		t.Error("it did something else the second time")
 	}
 	o.NoVerify, o.NoReasons, o.Check = true, true, false

@@ -56,7 +56,7 @@ func TestChangesBetweenMicroseconds(t *testing.T) {
 	r := mustRun(t, in, sim.Options{Scheduler: sim.EASY(), Check: true, Costs: sim.Costs{Loses: true}})
 	for i, want := range []time.Duration{0, 105*second + 500, 155*second + 500} {
 		if got := r.Jobs[i].FirstStart; got != want {
-			t.Errorf("%s starts at %v and not at %v", r.Jobs[i].ID, got, want)
+			t.Errorf("%s starts at %v and not at %v", r.Jobs[i].Workload.ID, got, want)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestTimeLimit(t *testing.T) {
 			lost    string
 		}{{sim.Failed, 100 * second, "400"}, {sim.Done, 100 * second, "0"}, {sim.Failed, 150 * second, "400"}} {
 			if j := r.Jobs[i]; j.Outcome != want.outcome || j.End != want.end || gpuSeconds(j.Lost) != want.lost || gpuSeconds(j.Useful) != "0" && i != 1 {
-				t.Errorf("%s: %s is %v at %v, and lost %s", s.Name, j.ID, j.Outcome, j.End, gpuSeconds(j.Lost))
+				t.Errorf("%s: %s is %v at %v, and lost %s", s.Name, j.Workload.ID, j.Outcome, j.End, gpuSeconds(j.Lost))
 			}
 		}
 	}

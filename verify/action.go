@@ -32,9 +32,9 @@ func (v *verifier) action(i int, a *allot.Action) {
 	}
 	tasks := v.known(i, a, f)
 	v.onlyWhereItBelongs(at, a)
+	reserving{v}.startsBehind(at, a, w)
 	switch {
 	case a.Kind == allot.Start, a.Kind == allot.Resize:
-		reserving{v}.startsBehind(at, a, w)
 		w.enter(a.Form, v.leaving)
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:

@@ -53,8 +53,10 @@ type verifiedGain struct {
 	form    *verifiedForm
 	charged []verifiedCharge
 	uses    []map[verifiedKey]int64 // from the leaf up
-	// inUnits: it may tell of several units, each with a right of its own.
+	// inUnits: it may tell of several units, each with a right of its own; beside is what the
+	// others of a task of it are charged at most.
 	inUnits bool
+	beside  map[verifiedKey]int64
 	// claimed: only claims start, which are its queues' use already (S7).
 	claimed bool
 }
@@ -102,6 +104,9 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 			g.charged = append(g.charged, c)
 		}
 	}
+	if g.inUnits {
+		g.beside = besideOne(v, f, a, g.charged)
+	}
 	for q := f.queue; q != nil; q = q.parent {
 		uses := make(map[verifiedKey]int64, len(g.charged))
 		for _, c := range g.charged {
@@ -110,6 +115,18 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 		g.uses = append(g.uses, uses)
 	}
 	v.room.gained[a.Workload] = append(v.room.gained[a.Workload], g)
+}
+
+// besideOne is what all tasks of an action but one are charged, at most.
+func besideOne(v *verifier, f *verifiedForm, a *allot.Action, charged []verifiedCharge) map[verifiedKey]int64 {
+	beside := make(map[verifiedKey]int64)
+	for _, t := range a.Tasks {
+		own := chargesAt(v, f, []allot.Placement{t})
+		for _, c := range charged {
+			beside[c.key] = max(beside[c.key], c.amount-amountIn(own, c.key))
+		}
+	}
+	return beside
 }
 
 // noteGrown notes that something starts in the queue.

@@ -198,6 +198,7 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 	}
 	v.readPools()
 	v.readQueues()
+	reserving{v}.readAmounts()
 	reserving{v}.readNodes()
 	for i := range s.Workloads {
 		v.readWorkload(&s.Workloads[i])

@@ -273,8 +273,10 @@ func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []p
 		charged = mergeCharges(charged, charges(t.request, f.queue.pool, t.node, t.place.Devices))
 		v.giveWay(w, t, waits)
 	}
-	if a.Reason.Code != allot.Consolidated { // else it never was out of its queue
+	if a.Reason.Code != allot.Consolidated {
 		f.queue.noteMoved(charged)
+	} else { // it never was out of its queue, but may have come to its class last
+		f.queue.noteMoved(beyond(charged, freed))
 	}
 	v.gains(at, a, f, charged, false)
 	// It stays in its queue, but may come to another class of nodes (Q8).

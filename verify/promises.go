@@ -141,11 +141,10 @@ func (v *promising) readStanding() {
 			for _, t := range a.Tasks {
 				lost[taskName{a.Workload, t.PodSet, t.Index}] = true
 			}
-		case allot.Start, allot.Resize:
+		case allot.Start, allot.Resize, allot.Move:
 			for _, t := range a.Tasks {
 				v.behind[taskName{a.Workload, t.PodSet, t.Index}] = a.Behind
 			}
-		case allot.Move:
 		}
 	}
 	for _, w := range v.workOrder {
@@ -391,19 +390,18 @@ func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands f
 		overfullWith(v.stands[n], p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
 }
 
-// overfullWith is overfullAt with some promises.
+// overfullWith is overfullAt with some promises. What stands behind any of those that are in use then
+// has gone for it.
 func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, promises []*promised, stands func(*standing) bool) (list []objection) {
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
+	promises = slices.DeleteFunc(slices.Clone(promises), func(other *promised) bool { return other != p && (other.from > now || other.to <= now) })
 	for i := range standing {
-		if one := &standing[i]; stands(one) && !p.isServedBy(one) {
+		if one := &standing[i]; stands(one) && !p.isServedBy(one) && !slices.ContainsFunc(promises, func(other *promised) bool { return other.isServedBy(one) }) {
 			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
 		}
 	}
 	for _, other := range promises {
-		if other != p && (other.from > now || other.to <= now) {
-			continue
-		}
 		for _, t := range other.tasks {
 			if t.node == n {
 				then.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, 1)

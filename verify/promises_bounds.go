@@ -168,7 +168,9 @@ func (v *promising) bounds() {
 		if p.source.Change != allot.PromiseMade {
 			continue
 		}
-		c.made[p.form.queue], c.first = true, cmp.Or(c.first, p)
+		if c.made[p.form.queue] = true; idle > 0 { // which else adds nothing to what the others keep
+			c.first = cmp.Or(c.first, p)
+		}
 		r := &pool.policy.Reserve
 		if r.MaxHold.Given() && idle > 0 && p.from > after(v.at, seconds(r.MaxHold)) && !v.leaves(pool) {
 			v.fail(p.path, rulePromises, "%d milli-GPU would be idle until %s", idle, text(p.from))

@@ -218,14 +218,15 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 	}
 }
 
-// startsBehind checks that what starts behind another has taken places that are promised to
-// that, which the policy lets what is preemptible do (B6).
+// startsBehind checks that what starts or moves behind another has taken places that are promised
+// to that, which the policy lets what is preemptible do (B6), and what stood behind it.
 func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
 	f := &w.forms[a.Form]
 	if a.Behind == "" {
 		return
 	}
-	if a.Kind != allot.Start && a.Kind != allot.Resize || f.nonPreemptible || !f.queue.pool.policy.Reserve.Evictable {
+	stood := a.Kind == allot.Move && slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Behind == a.Behind })
+	if a.Kind != allot.Start && a.Kind != allot.Resize && a.Kind != allot.Move || f.nonPreemptible || !stood && !f.queue.pool.policy.Reserve.Evictable {
 		v.failAt(at, rulePassed, "%q does not start behind anybody", a.Workload)
 	}
 	if !slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool {

@@ -55,7 +55,7 @@ func figured(s *allot.State, p *allot.Plan, fair map[string]int64) (*allot.State
 				Pool: pool.id, Queue: q.id, Resource: allot.GPU, Quota: boundOf(own), Limit: boundOf(q.limitOf(key)),
 				Used: use.all, InQuota: within, OverQuota: use.all - within, Borrowed: use.all - within,
 				NonPreemptible: use.nonPreemptible, Demand: demand[q][allot.GPU].all(), Divided: pool.divided(allot.GPU),
-				FairShare: 1000 * fair[q.id], Reachable: q.reachable(key), PoolTotal: pool.capacity(key),
+				FairShare: 1000 * fair[q.id], Reachable: q.reachBelow(key), PoolTotal: pool.capacity(key),
 			}
 			switch {
 			case !row.Divided || row.Used <= own:

@@ -140,7 +140,7 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *allot.Share) {
 		{"over quota", row.OverQuota, use.all - within},
 		{"borrowed", row.Borrowed, use.all - within},
 		{"non-preemptible", row.NonPreemptible, use.nonPreemptible},
-		{"reachable", row.Reachable, q.reachable(key)},
+		{"reachable", row.Reachable, q.reachBelow(key)},
 		{"pool total", row.PoolTotal, q.pool.capacity(key)},
 	} {
 		if figure.have != figure.want {

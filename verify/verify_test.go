@@ -242,6 +242,9 @@ func mutantsOfPlaces() []mutant {
 		{"B9", second, "reserved for others", func(s *allot.State, _ *allot.Plan) {
 			s.Reservations = []allot.Reservation{{ID: "r", Queue: "b", Nodes: []allot.ReservedNode{{Node: "n1", Devices: []int{1}}}}}
 		}},
+		{"B9", second, "an amount reserved for others", func(s *allot.State, _ *allot.Plan) {
+			s.Reservations = []allot.Reservation{{ID: "r", Queue: "b", Domains: []allot.ReservedDomain{{Level: allot.NodeLevel, Domain: "n1", Devices: 2}}}}
+		}},
 		{"B1", "actions[3]", "cut without a least duration", func(s *allot.State, p *allot.Plan) {
 			p.Actions[startGang].Until = s.Now.Add(time.Hour)
 		}},

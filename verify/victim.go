@@ -61,7 +61,7 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 			v.failAt(at, ruleBudget, "%d workloads of pool %q are disturbed, cap %d", len(p.disturbed), p.id, limit)
 		}
 	}
-	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, placesOf(v, f, a), v.chargesOf(f, a)})
+	v.room.victims = append(v.room.victims, verifiedVictim{at, a, w, f.queue, placesOf(v, f, a), v.chargesOf(w, f, a)})
 }
 
 // placesOf are the places that an action takes away, as far as they exist: the others are told elsewhere.
@@ -76,9 +76,32 @@ func placesOf(v *verifier, f *verifiedForm, a *allot.Action) []allot.Placement {
 	})
 }
 
-// chargesOf is what the tasks of an action are charged where they run.
-func (v *verifier) chargesOf(f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
-	for _, place := range placesOf(v, f, a) {
+// chargesOf is what the tasks of an action are charged where they run. Where a part of a
+// minimum moves that holds nothing of what the reason tells, it is what all of that is
+// charged: a unit makes way as one, and a victim that is given another place may have parts
+// of its own (M4, M6).
+func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
+	told := verifiedKey{a.Reason.Resource, a.Reason.Class}
+	if list = chargesAt(v, f, placesOf(v, f, a)); a.Kind != allot.Move || a.Reason.Subtrees == nil || amountIn(list, told) > 0 {
+		return list
+	}
+	var minimum []allot.Placement
+	for _, t := range w.source.Tasks {
+		_, above := w.admitted.above[taskName{a.Workload, t.PodSet, t.Index}]
+		moves := slices.ContainsFunc(a.From, func(p allot.Placement) bool { return p.PodSet == t.PodSet && p.Index == t.Index })
+		if above && moves {
+			return list
+		}
+		if !above && t.Phase == allot.Running {
+			minimum = append(minimum, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
+		}
+	}
+	return chargesAt(v, f, minimum)
+}
+
+// chargesAt is what tasks are charged in some places.
+func chargesAt(v *verifier, f *verifiedForm, places []allot.Placement) (list []verifiedCharge) {
+	for _, place := range places {
 		list = mergeCharges(list, charges(&f.PodSets[f.set(place.PodSet)].Request, f.queue.pool, v.nodes[place.Node], place.Devices))
 	}
 	return list

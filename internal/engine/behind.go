@@ -135,7 +135,7 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 		if err != nil {
 			return nil, false, err
 		}
-		if found && s.leavesTo(p, d, unit) {
+		if found && s.leavesTo(p, r.work, d, unit) {
 			s.passes = p.work + 1
 			return charge, true, s.promising().takeAll(d, unit)
 		}
@@ -144,8 +144,9 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 }
 
 // leavesTo says whether some of the places that were found are promised to one, none of them to
-// another besides, and the promise stands once those have left that are.
-func (s behind) leavesTo(p *promise, d *Definition, unit gang.Unit) bool {
+// another besides, and the promise stands once those have left that are: but for tasks that have come
+// back to where they ran, and stand there as they did.
+func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) bool {
 	x, some := s.pool.Index, false
 	m := x.Mark()
 	defer x.Undo(m)
@@ -154,7 +155,7 @@ func (s behind) leavesTo(p *promise, d *Definition, unit gang.Unit) bool {
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) {
+			if p.overlaps(place.Node, place.Devices) && s.world.booking().ranAt(work, int32(set), place) == None {
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
@@ -287,11 +288,11 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 	})
 }
 
-// behindWhom is the workload whose promised places what starts by an action has taken, none if
-// it has taken nobody's.
+// behindWhom is the workload whose promised places what starts or moves by an action has taken, none
+// if it has taken nobody's.
 func (d *Decision) behindWhom(a *Action) int32 {
 	w := d.World
-	if a.Kind != Start && a.Kind != Resize {
+	if a.Kind != Start && a.Kind != Resize && a.Kind != Move {
 		return None
 	}
 	k := &w.Works[a.Work]

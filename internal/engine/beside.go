@@ -104,8 +104,7 @@ func (s reprieving) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool
 	beside := s.besideUnit(o, d)
 	add := gang.Unit{Add: make([]int32, len(d.Sets))}
 	for at, t := range o.unit.Tasks {
-		if p.Index.Fits(t.Shape, t.Place) && p.Index.Take(t.Shape, t.Place) == nil {
-			one := &seats[at]
+		if one := &seats[at]; retake(s.Solver, t.Shape, t.Place, one) {
 			beside.Held = append(beside.Held, gang.Held{Set: one.Set, Index: one.Index, Node: t.Place.Node})
 			continue
 		}

@@ -84,8 +84,8 @@ type Action struct {
 	cut bool
 	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
 	Until int64
-	// Behind is the workload whose promised places what starts has taken (B6), none if it has taken
-	// nobody's.
+	// Behind is the workload whose promised places what starts or moves has taken (B6), none if it
+	// has taken nobody's.
 	Behind int32
 	// final: who is evicted does not wait again (S6).
 	Final bool
@@ -399,7 +399,8 @@ type Solver struct {
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
-	claims, leftover, trial, briefly bool
+	// inStep: the index has the places that the table has, and no other.
+	claims, leftover, trial, briefly, inStep bool
 	// passes is the workload whose promised places were found for the unit at hand, plus one (B6);
 	// 0 is nobody.
 	passes int32

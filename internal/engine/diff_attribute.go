@@ -188,7 +188,7 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	}
 	t := w.Room.takings[chain[0]]
 	w.drawAtEnd(&t)
-	w.figure(&t, a.Form, w.takenFor(&t, d.goneBy(a)), len(chain) == 1)
+	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
 	first := takerOf(&t)
 	v.Code, v.Pool, v.Reclaim, v.Workload = first.Code, first.Pool, first.Reclaim, first.Workload
 	if len(chain) == 1 {
@@ -250,6 +250,23 @@ func (d *Definition) least() int64 {
 		sum += int64(d.Gang.Set(set).Min)
 	}
 	return sum
+}
+
+// madeWay are the tasks that a taking is told with: those that the action takes away or, where
+// a part of a unit moves that holds nothing of what was reclaimed, all of the unit that ran:
+// it was taken as one, and what of it holds that has come back to where it was (M4).
+func (w closing) madeWay(d *Decision, a *Action, t *taking) []TaskPlace {
+	gone := d.goneBy(a)
+	if c := t.is; a.Kind != Move || c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
+		return gone
+	}
+	var unit []TaskPlace
+	for at := range t.seats {
+		if s := &t.seats[at]; w.booking().ran(s) {
+			unit = append(unit, w.Holdings[s.origin].TaskPlace)
+		}
+	}
+	return unit
 }
 
 // takenFor are the tasks without other units of the workload that were last taken

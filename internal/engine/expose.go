@@ -232,6 +232,7 @@ func (s exposing) giveBack(d *Definition, unit gang.Unit) error {
 			}
 		}
 	}
+	s.promising().settles()
 	return nil
 }
 

@@ -28,6 +28,8 @@ func (h homecoming) goHome() error {
 	if len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes || s.pool.Classed() {
 		return nil
 	}
+	s.inStep = true
+	defer func() { s.inStep = false }()
 	for _, i := range s.pool.Works {
 		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index {
 			continue
@@ -105,7 +107,35 @@ func (h *homecoming) mayTake(i int32, one *Seat, shape placement.Shape, old plac
 	x, holds := h.solver.pool.Index, h.solver.promising().sparing()
 	m := x.Mark()
 	defer x.Undo(m)
-	return x.Fits(shape, old) && x.Take(shape, old) == nil && (len(holds.promises.list) == 0 || holds.sparesFromHome(i, []Seat{*one}))
+	return retake(h.solver, shape, old, one) && (len(holds.promises.list) == 0 || holds.sparesFromHome(i, []Seat{*one}))
+}
+
+// retake takes the place of a task again, whose seat has gone or is another by now, if it may
+// have it. To run on is no start (M11): on a node that is short of what others are leaving,
+// what runs there needs only what is free once they have left, as long as nobody has started
+// in its place; which is known where the index has what the table has and no more.
+func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bool {
+	x, w := s.pool.Index, s.world
+	if x.Fits(shape, old) {
+		return x.Take(shape, old) == nil
+	}
+	node := s.pool.Nodes[old.Node]
+	if !s.inStep || !x.Releasing() || !w.booking().ran(one) || w.Holdings[one.origin].where() != (standing{node, old.Devices}) {
+		return false
+	}
+	later := old
+	later.Pipelined = true
+	return x.Fits(shape, later) && !startedOn(w, node) && x.Take(shape, old) == nil
+}
+
+// startedOn says whether something has been given a place on a node that it has at once.
+func startedOn(w *World, node int32) bool {
+	return slices.ContainsFunc(w.Room.Seats, func(seats []Seat) bool {
+		return slices.ContainsFunc(seats, func(s Seat) bool {
+			home := w.booking().ran(&s) && s.where() == w.Holdings[s.origin].where()
+			return s.Node == node && s.commit >= 0 && !s.pipelined && !home
+		})
+	})
 }
 
 // alikePlace is a place on the node of a seat, of devices that nothing tells apart from its

@@ -184,7 +184,9 @@ func (s freeStarts) restatusLifted(l *lifted) {
 // withoutCompletions is the way for a unit once those victims that this solve had completed
 // are what they were before (G1): the completion has cost nothing (M9), and of a unit that
 // ran in part nobody loses more, or is judged by more, than what ran. Where there is no way
-// then they stay complete, and the way is the one that was found.
+// then they stay complete, and the way is the one that was found. Who starts in what they leave
+// may be beyond its lines: its right was to preempt them (E8), and who is within its own has had
+// its turn before (O2).
 func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *way) (*way, error) {
 	w, p, free := s.world, s.pool, freeStarts(s)
 	starts := free.completionsAmong(found.proposal)

@@ -37,6 +37,9 @@ type promises struct {
 	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
 	// promised is in nobody's way then, as it has no promise once it has started.
 	serves int32
+	// displaced: some have been laid elsewhere, maybe on what is held for others that yield to who is
+	// being placed; these are laid again once it is.
+	displaced bool
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 	givenUp
@@ -312,7 +315,7 @@ func (s promising) later(p *promise, cause *Verdict) {
 func (s promising) hold(p *promise) {
 	profile, now := s.promises.profile, s.makesWay(p)
 	if len(profile.Behinds(p.work))+len(now) > 0 {
-		profile.Behind(p.work, now)
+		p.tellWay(profile, now)
 		s.promises.tree = nil
 	}
 	profile.Hold(p.work, p.stays)
@@ -325,6 +328,16 @@ func (s promising) makesWay(p *promise) []placement.Stay {
 		return s.gathering().waitedFor(p)
 	}
 	return s.behind().staysBehind(p)
+}
+
+// tellWay tells a profile of who makes way for the promise: when its time comes, or that is when they
+// have left.
+func (p *promise) tellWay(profile *placement.Profile, stays []placement.Stay) {
+	if p.gathers {
+		profile.Awaits(p.work, stays)
+	} else {
+		profile.Behind(p.work, stays)
+	}
 }
 
 // lift gives up what is held for some promises, for now.

@@ -294,6 +294,7 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	}
 	for i := range laid {
 		p := s.of(laid[i].work)
+		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !samePlaces(p.stays, laid[i].stays)
 		s.promises.profile.Release(p.work)
 		s.forgoing().giveUp(p.stays)
 		p.stays, p.lost = laid[i].stays, false
@@ -366,7 +367,7 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 // it is in the way of nobody who is promised any of them; else all is laid again.
 func (s promising) started(d *Definition, unit gang.Unit) {
 	all := &s.promises
-	if all.at != s.pool.changes {
+	if s.settles() || all.at != s.pool.changes {
 		return // it was not what stood before that either
 	}
 	until := all.profile.Round(later(max(s.world.Now, 0), d.Times.Duration))

@@ -122,6 +122,8 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 	if s.endsRights(o) {
 		return false, nil
 	}
+	s.inStep = true
+	defer func() { s.inStep = false }()
 	return s.seatUnit(o, where)
 }
 
@@ -200,8 +202,8 @@ func (s reprieving) takeOld(o *outUnit, seats []Seat) bool {
 		return false
 	}
 	m := s.pool.Index.Mark()
-	for _, t := range o.unit.Tasks {
-		if !s.pool.Index.Fits(t.Shape, t.Place) || s.pool.Index.Take(t.Shape, t.Place) != nil {
+	for at, t := range o.unit.Tasks {
+		if !retake(s.Solver, t.Shape, t.Place, &seats[at]) {
 			s.pool.Index.Undo(m)
 			return false
 		}
@@ -406,7 +408,7 @@ func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
 	p := s.pool
 	var homeless []int
 	for at, t := range o.unit.Tasks {
-		if p.Index.Fits(t.Shape, t.Place) && p.Index.Take(t.Shape, t.Place) == nil {
+		if retake(s.Solver, t.Shape, t.Place, &seats[at]) {
 			continue
 		}
 		homeless = append(homeless, at)

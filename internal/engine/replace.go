@@ -30,6 +30,9 @@ const (
 // finds no place, by placing starts of this solve anew; it reports whether it did.
 func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error) {
 	w, p, d := s.world, s.pool, s.world.Definition(k, it.Form)
+	if p.Policy.replacedStarts() == 0 {
+		return false, nil
+	}
 	if s.kept != nil { // a bound says that none makes way, or that it does not tell
 		s.decision.unplain = s.decision.unplain || s.phase == withinLines && s.kept.mayReplace(s.kept.kindOf(k, it))
 		return false, nil

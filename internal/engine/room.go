@@ -136,13 +136,16 @@ func (w booking) ran(s *Seat) bool {
 }
 
 // runsNext says whether the seat is of a task that runs in the next state, by which the
-// next solve knows its steps: what ran, and what starts now.
+// next solve knows its steps: what ran, and what starts now, be it a claim whose place came free.
 func runsNext(w *World, s *Seat) bool {
-	return w.booking().ran(s) || s.origin < 0 && !s.pipelined
+	return w.booking().ran(s) || !s.claimed && !s.pipelined
 }
 
+// compareRuns has what runs be lower than what is only claimed, also where that starts now:
+// the last goes first (M6).
 func (w booking) compareRuns(a, b *Seat) int {
-	switch x, y := runsNext(w.World, a), runsNext(w.World, b); {
+	runs := func(s *Seat) bool { return runsNext(w.World, s) && !w.wasClaimed(s) }
+	switch x, y := runs(a), runs(b); {
 	case x == y:
 		return 0
 	case x:

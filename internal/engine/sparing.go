@@ -229,7 +229,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	for _, p := range all.list {
-		all.profile.Behind(p.work, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
+		p.tellWay(all.profile, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
 			return !slices.ContainsFunc(stands, func(other placement.Stay) bool { return other.Place == one.Place && other.Shape == one.Shape })
 		}))
 		if held := before.Held(p.work); len(held) > 0 {
@@ -378,4 +378,19 @@ func (s forgoing) stillNone(p *promise) bool {
 		}
 	}
 	return true
+}
+
+// samePlaces says whether tasks have the same places.
+func samePlaces(a, b []placement.Stay) bool {
+	return slices.EqualFunc(a, b, func(one, other placement.Stay) bool { return one.Place == other.Place })
+}
+
+// settles has all be laid again where some were displaced, now that who was placed stands or has given
+// its places back.
+func (s promising) settles() (stale bool) {
+	all := &s.promises
+	if stale = all.displaced; stale {
+		all.displaced, all.at = false, 0
+	}
+	return stale
 }

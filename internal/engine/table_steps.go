@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -63,6 +62,9 @@ func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
 				origin:    -1, commit: last, Admitted: w.Now, pipelined: place.Pipelined, until: until, behind: behind,
 			}
+			if at := w.ranAt(i, int32(set), place); at != None { // there it stands as it did
+				one.behind = w.Holdings[at].Behind
+			}
 			w.continues(i, own, &one)
 			own = append(own, one)
 			if k.Live >= 0 {
@@ -121,13 +123,29 @@ func (w booking) continues(i int32, seats []Seat, one *Seat) {
 	}
 	if one.origin >= 0 {
 		if old := &w.Holdings[one.origin]; old.Node == one.Node && old.Devices == one.Devices {
-			one.commit, one.behind = -1, cmp.Or(one.behind, old.Behind)
+			one.commit = -1
 		}
 		return
 	}
 	for used[one.Index] {
 		one.Index++
 	}
+}
+
+// ranAt is the holding by which a task of a pod set ran at a place in the state, of a workload that has
+// lost something in this solve and is in the form in which it ran; none if there is none.
+func (w booking) ranAt(i, set int32, place placement.Place) int32 {
+	k := &w.Works[i]
+	if w.Room.last[i] == 0 || k.Live < 0 || w.live[k.Live].form != k.Current {
+		return None
+	}
+	l := &w.live[k.Live]
+	for at := l.from; at < l.to; at++ {
+		if h := &w.Holdings[at]; h.Phase == Running && h.Set == set && w.Position[h.Node] == place.Node && h.Devices == place.Devices {
+			return at
+		}
+	}
+	return None
 }
 
 // nextIndex is the lowest index of a pod set that none of the rows has. Where they are
@@ -259,7 +277,7 @@ func (s *Seat) sit(nodes []int32, at placement.Place) {
 // elsewhere notes in rows that are brought back that they are at new places: what ran
 // moves, what has only been claimed starts there instead. Those that stayed are as they
 // were. What had its places without a break, as what moves beside others has, stays the
-// start that it was.
+// start that it was, unless it has come to wait for its place: a start waits as a whole (S4).
 func (w booking) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 	w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
 	stands := func(at int) bool { return seats[at].Node == old[at].Node && seats[at].Devices == old[at].Devices }
@@ -275,7 +293,7 @@ func (w booking) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 			}
 			continue
 		}
-		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed {
+		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed && (old[at].pipelined || !s.pipelined) {
 			continue
 		}
 		if s.claimed {

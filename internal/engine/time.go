@@ -133,7 +133,7 @@ func (s promising) newProfile() *placement.Profile {
 	w, r := s.world, &s.pool.Policy.Reserve
 	profile := placement.NewProfile(s.pool.Index, max(w.Now, 0), r.Resolution, r.Horizon)
 	for _, p := range s.promises.list {
-		profile.Behind(p.work, s.makesWay(p))
+		p.tellWay(profile, s.makesWay(p))
 	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]

@@ -150,7 +150,7 @@ func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
 // within its lines and finds no place (M9).
 func (l *keptLine) mayReplace(k *waitingClass) bool {
 	q := l.pool
-	if len(l.starts) == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+	if len(l.starts) == 0 || q.pool.Policy.replacedStarts() == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
 		return false
 	}
 	d := &q.pool.Definitions[k.definition]

@@ -145,9 +145,9 @@ func TestChromeIsWhatWasHeld(t *testing.T) {
 			j := &r.Jobs[i]
 			held := j.Useful.Plus(j.Lost).Plus(j.Vain).Plus(j.Overhead).Plus(j.Waiting)
 			if j.Outcome == sim.Unfinished {
-				t.Errorf("%s: job %s has not ended", s.Name, j.ID)
-			} else if got, want := sim.Quotient(drawn[j.ID], int64(second)).Text(9), held.GPUSeconds().Text(9); got != want {
-				t.Errorf("%s: job %s is drawn for %s GPU-seconds and held %s", s.Name, j.ID, got, want)
+				t.Errorf("%s: job %s has not ended", s.Name, j.Workload.ID)
+			} else if got, want := sim.Quotient(drawn[j.Workload.ID], int64(second)).Text(9), held.GPUSeconds().Text(9); got != want {
+				t.Errorf("%s: job %s is drawn for %s GPU-seconds and held %s", s.Name, j.Workload.ID, got, want)
 			}
 		}
 	}

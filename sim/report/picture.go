@@ -272,8 +272,11 @@ func (p *Picture) thin() {
 	}
 }
 
-// Close completes the picture with what came of the run.
+// Close completes the picture with what came of the run; nil adds nothing to it.
 func (p *Picture) Close(r *sim.Result) {
+	if r == nil {
+		return
+	}
 	for job := range p.open { // order cannot matter, as above
 		p.close(job, r.End, "", nil)
 	}
@@ -351,7 +354,7 @@ func (p *Picture) worst(r *sim.Result) {
 		return cmp.Or(cmp.Compare(b.Evictions, a.Evictions), cmp.Compare(b.Pending, a.Pending))
 	})
 	for _, j := range jobs[:min(len(jobs), pictureJobs)] {
-		out := pictureJob{Job: j.ID, Queue: j.Queue, Submit: inSeconds(j.Submit), End: inSeconds(j.End), Open: j.Outcome == sim.Unfinished}
+		out := pictureJob{Job: j.Workload.ID, Queue: j.Workload.Queue, Submit: inSeconds(j.Submit), End: inSeconds(j.End), Open: j.Outcome == sim.Unfinished}
 		if out.Open {
 			out.End = p.End
 		}

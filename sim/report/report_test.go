@@ -114,6 +114,7 @@ func TestNothing(t *testing.T) {
 	if err := report.NewChromeWriter(io.Discard, nil).Close(0); err != nil || report.NewPicture(nil) == nil {
 		t.Error(err)
 	}
+	report.NewPicture(nil).Close(nil)
 	r, err := sim.Run(&sim.Input{}, sim.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -242,7 +242,8 @@ var sizeNames = []string{"no GPU", "part of a GPU", "1 GPU", "up to 7 GPUs", "8 
 
 // group measures jobs.
 func group(name string, jobs []*sim.JobResult) Group {
-	var jct, delay, pending []time.Duration
+	list := func() []time.Duration { return make([]time.Duration, 0, len(jobs)) }
+	jct, delay, pending := list(), list(), list()
 	unfinished := 0
 	for _, j := range jobs {
 		if j.Outcome == sim.Unfinished {
@@ -258,18 +259,20 @@ func group(name string, jobs []*sim.JobResult) Group {
 
 // groups parts the jobs by a key and measures each part, in the order of the keys.
 func groups[K cmp.Ordered](jobs []*sim.JobResult, key func(*sim.JobResult) K, name func(K) string) []Group {
-	parts := make(map[K][]*sim.JobResult)
-	var keys []K
+	sizes := make(map[K]int)
+	for _, j := range jobs {
+		sizes[key(j)]++
+	}
+	parts := make(map[K][]*sim.JobResult, len(sizes))
 	for _, j := range jobs {
 		k := key(j)
 		if parts[k] == nil {
-			keys = append(keys, k)
+			parts[k] = make([]*sim.JobResult, 0, sizes[k])
 		}
 		parts[k] = append(parts[k], j)
 	}
-	slices.Sort(keys)
-	out := make([]Group, 0, len(keys))
-	for _, k := range keys {
+	out := make([]Group, 0, len(sizes))
+	for _, k := range slices.Sorted(maps.Keys(sizes)) {
 		out = append(out, group(name(k), parts[k]))
 	}
 	return out
@@ -302,8 +305,8 @@ func Summarize(r *sim.Result) *Summary {
 		Scheduler: r.Scheduler, Seed: r.Seed, Input: r.Input, Trail: r.Trail, Partial: r.Partial,
 		End: sim.Seconds(r.End), Makespan: sim.Seconds(r.Makespan),
 		Sizes:      groups(steady, func(j *sim.JobResult) int { return sizeClass(j.GPUs) }, func(k int) string { return sizeNames[k] }),
-		Queues:     groups(steady, func(j *sim.JobResult) string { return j.Queue }, func(k string) string { return k }),
-		Priorities: groups(steady, func(j *sim.JobResult) int32 { return j.Priority }, func(k int32) string { return fmt.Sprint(k) }),
+		Queues:     groups(steady, func(j *sim.JobResult) string { return j.Workload.Queue }, func(k string) string { return k }),
+		Priorities: groups(steady, func(j *sim.JobResult) int32 { return j.Workload.Priority }, func(k int32) string { return fmt.Sprint(k) }),
 		Usage:      usage(r.Allocated, r.Used, r.Usable),
 		Steady:     usage(r.SteadyAllocated, r.SteadyUsed, r.SteadyUsable),
 		Idle:       []Part{},
@@ -341,7 +344,7 @@ func leftOut(list []sim.LeftOut) []Count {
 
 // ratios takes in slowdown and fairness, job by job.
 func (s *Summary) ratios(jobs []*sim.JobResult) {
-	var slow, rho []int64
+	slow, rho := make([]int64, 0, len(jobs)), make([]int64, 0, len(jobs))
 	unfair, limit := 0, sim.Quotient(105, 100)
 	for _, j := range jobs {
 		if j.Outcome != sim.Done && j.Outcome != sim.Failed {

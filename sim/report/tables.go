@@ -49,7 +49,7 @@ func WriteJobs(w io.Writer, r *sim.Result) error {
 			end, slowdown, rho = seconds(j.End), j.Slowdown().String(), j.Fairness().String()
 		}
 		out.Write([]string{
-			j.ID, j.Queue, fmt.Sprint(j.Priority), gpus(j.GPUs), fmt.Sprint(j.Tasks), seconds(j.Submit), first, end,
+			j.Workload.ID, j.Workload.Queue, fmt.Sprint(j.Workload.Priority), gpus(j.GPUs), fmt.Sprint(j.Tasks), seconds(j.Submit), first, end,
 			seconds(j.Duration), seconds(j.Pending), j.Outcome.String(),
 			fmt.Sprint(j.Starts), fmt.Sprint(j.Evictions), fmt.Sprint(j.Moves), fmt.Sprint(j.Shrinks),
 			j.Useful.GPUSeconds().String(), j.Lost.GPUSeconds().String(), j.Vain.GPUSeconds().String(), j.Unsaved.GPUSeconds().String(), j.Overhead.GPUSeconds().String(),

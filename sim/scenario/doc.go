@@ -94,8 +94,10 @@
 //	  min-runtime.preempt=BOUND min-runtime.reclaim=BOUND    in seconds
 //	  durations.default=SECONDS durations.default-limit=SECONDS durations.max=SECONDS
 //	reserve NAMES [from=TIME] [until=TIME] [queue=QUEUE] [workloads=NAME,…]
-//	  [evict] [drain] [lend] on PLACE …   what people reserve; without queue and
-//	                                      workloads for nobody: maintenance
+//	  [evict] [drain] [lend] [devices=DEVICES@LEVEL:DOMAIN,…] [on PLACE …]
+//	                                      what people reserve; without queue and
+//	                                      workloads for nobody: maintenance. Without
+//	                                      a DOMAIN so many devices of each
 //	budget NAMES min-running=N           disruption budgets of owners
 //	remove nodes|queue|pool|budget|reservation NAMES
 //	revision NAME

@@ -535,6 +535,11 @@ func drawReservation(t *rapid.T, id string, nodes []string) allot.Reservation {
 		Evict:     rapid.Bool().Draw(t, "evict"), Drain: rapid.Bool().Draw(t, "drain"),
 		Lend: rapid.Bool().Draw(t, "lend"),
 	}
+	for _, level := range drawNames(t, "levels of amounts", 2) {
+		r.Domains = append(r.Domains, allot.ReservedDomain{
+			Level: level, Domain: rapid.SampledFrom([]string{"", "r1", "none", "a:b"}).Draw(t, "domain"), Devices: rapid.IntRange(0, 9).Draw(t, "devices"),
+		})
+	}
 	for _, n := range nodes {
 		r.Nodes = append(r.Nodes, allot.ReservedNode{Node: n, Devices: rapid.SampledFrom([][]int{nil, {0}, {1, 3}}).Draw(t, "devices")})
 	}

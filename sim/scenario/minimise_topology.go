@@ -32,6 +32,13 @@ func dropLevels(s *allot.State, names []string) bool {
 		}
 	}
 	changed := len(s.Levels) < before
+	for i := range s.Reservations {
+		r := &s.Reservations[i]
+		had := len(r.Domains)
+		r.Domains = slices.DeleteFunc(r.Domains, func(d allot.ReservedDomain) bool { return gone(d.Level) })
+		changed = changed || len(r.Domains) < had
+	}
+	s.Reservations = slices.DeleteFunc(s.Reservations, func(r allot.Reservation) bool { return len(r.Nodes)+len(r.Domains) == 0 })
 	eachTopology(s, func(t *allot.Topology) {
 		had := len(t.Slices)
 		t.Slices = slices.DeleteFunc(t.Slices, func(x allot.Slice) bool { return gone(x.Level) })

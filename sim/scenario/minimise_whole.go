@@ -46,7 +46,7 @@ func dropNodes(s *allot.State, ids []string) bool {
 		r := &s.Reservations[i]
 		r.Nodes = slices.DeleteFunc(r.Nodes, func(n allot.ReservedNode) bool { return gone(n.Node) })
 	}
-	s.Reservations = slices.DeleteFunc(s.Reservations, func(r allot.Reservation) bool { return len(r.Nodes) == 0 })
+	s.Reservations = slices.DeleteFunc(s.Reservations, func(r allot.Reservation) bool { return len(r.Nodes)+len(r.Domains) == 0 })
 	return dropIDs(&s.Nodes, ids, nodeID)
 }
 

@@ -306,6 +306,14 @@ func (r renamings) reservation(of *allot.Reservation) {
 	for i := range of.Nodes {
 		r.nodes.apply(&of.Nodes[i].Node)
 	}
+	for i := range of.Domains {
+		d := &of.Domains[i]
+		if r.levels.apply(&d.Level); d.Level == allot.NodeLevel {
+			r.nodes.apply(&d.Domain)
+		} else {
+			r.domains.apply(&d.Domain)
+		}
+	}
 	for i := range of.Workloads {
 		r.workloads.apply(&of.Workloads[i])
 	}

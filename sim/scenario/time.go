@@ -273,6 +273,8 @@ func readReservation(r *allot.Reservation, a arg) error {
 		return set(&r.Queue, a, unquote)
 	case "workloads":
 		return set(&r.Workloads, a, namesOrNone)
+	case "devices":
+		return set(&r.Domains, a, parseAmounts)
 	case "evict":
 		return a.flag(&r.Evict)
 	case "drain":
@@ -281,6 +283,45 @@ func readReservation(r *allot.Reservation, a arg) error {
 		return a.flag(&r.Lend)
 	}
 	return a.unknown("reserve")
+}
+
+// parseAmounts reads a list of DEVICES@LEVEL or DEVICES@LEVEL:DOMAIN.
+func parseAmounts(text string) ([]allot.ReservedDomain, error) {
+	if text == none {
+		return nil, nil
+	}
+	var list []allot.ReservedDomain
+	for _, part := range split(text, ",") {
+		devices, of, ok := cut(part, "@")
+		var d allot.ReservedDomain
+		var err error
+		if d.Devices, err = integer[int](devices); err != nil || !ok {
+			return nil, misshapen(err, part, "DEVICES@LEVEL:DOMAIN")
+		}
+		level, domain, one := cut(of, ":")
+		if d.Level, err = unquote(level); err != nil {
+			return nil, err
+		}
+		if one {
+			if d.Domain, err = unquote(domain); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// amountsText writes a list that parseAmounts reads.
+func amountsText(domains []allot.ReservedDomain) string {
+	parts := make([]string, len(domains))
+	for i, d := range domains {
+		parts[i] = strconv.Itoa(d.Devices) + "@" + quote(d.Level)
+		if d.Domain != "" {
+			parts[i] += ":" + quote(d.Domain)
+		}
+	}
+	return strings.Join(parts, ",")
 }
 
 // formatReservation writes a reservation as runReserve reads it.
@@ -293,6 +334,9 @@ func formatReservation(r *allot.Reservation) string {
 	}
 	if len(r.Workloads) > 0 {
 		l.add("workloads", namesText(r.Workloads))
+	}
+	if len(r.Domains) > 0 {
+		l.add("devices", amountsText(r.Domains))
 	}
 	l.flag("evict", r.Evict)
 	l.flag("drain", r.Drain)

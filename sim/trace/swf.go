@@ -62,7 +62,7 @@ func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
 		return nil, fmt.Errorf("swf: %w", err)
 	}
 	if s.Processors == 0 {
-		return nil, fmt.Errorf("swf: no header MaxProcs, and no number of processors given")
+		return nil, fmt.Errorf("swf: no header MaxProcs of 1 to %d, and no number of processors given", maxGPUs)
 	}
 	s.finish()
 	return s.in, nil

@@ -204,6 +204,29 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestNobodyEnded: of a run in which nobody has ended the tables tell no figures of those who
+// have, the wide one too, and how many have not, in the means as well.
+func TestNobodyEnded(t *testing.T) {
+	o, err := parse([]string{"-jobs", "30", "-nodes", "2", "-policies", "fifo,osmo", "-seeds", "1-2", "-loads", "1000", "-until", "1s", "-by-queue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.CarryOut(context.Background(), NewMeter(io.Discard, false, still, s.Runs()))
+	tables := s.Tables(true)
+	if at := slices.Index(tables[0].Rows[0], "unfair"); at < 0 || tables[0].Rows[1][at] != "-" {
+		t.Errorf("%q", tables[0].Rows)
+	}
+	for _, table := range tables {
+		if !slices.Contains(table.Rows[0], "unfinished") {
+			t.Errorf("%s: nothing says how many are unfinished: %q", table.Title, table.Rows[0])
+		}
+	}
+}
+
 // TestMeter: without a terminal there is a line every ten seconds, and no more.
 func TestMeter(t *testing.T) {
 	var out bytes.Buffer

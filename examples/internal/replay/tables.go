@@ -88,7 +88,12 @@ var columns = []column{
 		}
 		return a.Jain.Text(3)
 	}, nil},
-	{"unfair", true, func(a *report.Summary) string { return a.Unfair.Times(100).Text(1) + "%" }, nil},
+	{"unfair", true, func(a *report.Summary) string { // nobody may have ended
+		if a.Unfair == nil {
+			return "-"
+		}
+		return a.Unfair.Times(100).Text(1) + "%"
+	}, nil},
 	{"decisions", true, func(a *report.Summary) string { return fmt.Sprint(a.Decisions) }, nil},
 	{"makespan h", true, func(a *report.Summary) string { return a.Makespan.Over(3600).Text(1) }, nil},
 	{"p99 h of ≥ 64 GPUs", false, func(a *report.Summary) string {
@@ -164,7 +169,7 @@ var told = []struct {
 	times, over int64
 	digits      int
 }{
-	{"completion_mean_s", "JCT h", 1, 3600, 2}, {"wait_mean_s", "wait h", 1, 3600, 2}, {"wait_p99_s", "p99 h", 1, 3600, 2},
+	{"unfinished_jobs", "unfinished", 1, 1, 1}, {"completion_mean_s", "JCT h", 1, 3600, 2}, {"wait_mean_s", "wait h", 1, 3600, 2}, {"wait_p99_s", "p99 h", 1, 3600, 2},
 	{"allocated_part", "allocated %", 100, 1, 1}, {"evictions", "evictions", 1, 1, 1}, {"longest_quota_wait_s", "max quota wait s", 1, 1, 0},
 }
 

@@ -25,12 +25,11 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	}
 }
 
-// asFiles says that all arguments are files of the state, but of those after the first that
-// this is so of the others.
+// asFiles picks the files of the state of a command whose arguments are all such files.
 func asFiles(args []string) []string { return args }
-func butFirst(args []string) []string {
-	return args[min(1, len(args)):]
-}
+
+// butFirst picks them of a command whose first argument is something else.
+func butFirst(args []string) []string { return args[min(1, len(args)):] }
 
 // named completes from the state, which the arguments that files picks name as well.
 func (s *Session) named(files func([]string) []string, names func(st *allot.State, begun string) []string) cobra.CompletionFunc {

@@ -62,7 +62,7 @@ func mistyped(root *cobra.Command, name string, known []string) bool {
 	case short == nil:
 		return true
 	case short.NoOptDefVal != "": // several in one
-		return !strings.Contains("fov=", rest[:1])
+		return rest[0] != '=' && root.PersistentFlags().ShorthandLookup(rest[:1]) == nil
 	case len(words.Like(name, known)) == 0:
 		return false
 	case short.Name == "output":

@@ -69,8 +69,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // atLast is how long a command may take to end, and to print what it has found, once it is
-// interrupted.
-const atLast = 5 * time.Second
+// interrupted: to sum up a million jobs takes seconds. Who does not want to wait interrupts again.
+const atLast = 30 * time.Second
 
 // run is Main in a session that may be another one.
 func run(ctx context.Context, s *Session, args []string) int {

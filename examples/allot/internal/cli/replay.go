@@ -51,7 +51,7 @@ each run. Ctrl-C ends the runs and tells what there is of them.`,
 				return err
 			}
 			// What a run holds is most of its memory, long-lived, and may be more than plenty.
-			defer debug.SetGCPercent(debug.SetGCPercent(50))
+			defer debug.SetGCPercent(debug.SetGCPercent(45))
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 			meter := replay.NewMeter(s.Stderr, s.Progress, time.Now, sweep.Runs())
 			sweep.CarryOut(cmd.Context(), meter)

@@ -48,18 +48,24 @@ func Bounded(s *allot.State, change *allot.Change) error {
 			return errors.New("pages are made of states of at most " + strconv.Itoa(b.most) + " " + b.what)
 		}
 	}
+	if change != nil {
+		return deep(s.Queues, change.Queues)
+	}
 	return deep(s.Queues)
 }
 
-// deep refuses queues too many of which are one below the other.
-func deep(queues []allot.Queue) error {
-	parents := make(map[string]string, len(queues))
-	for i := range queues {
-		parents[queues[i].ID] = queues[i].Parent
+// deep refuses queues too many of which are one below the other, where a later list replaces
+// what an earlier one has.
+func deep(lists ...[]allot.Queue) error {
+	parents := make(map[string]string)
+	for _, queues := range lists {
+		for i := range queues {
+			parents[queues[i].ID] = queues[i].Parent
+		}
 	}
-	for i := range queues {
+	for first := range parents { // whichever is found first, the error is the same
 		deep := 0
-		for id := queues[i].ID; id != ""; id = parents[id] {
+		for id := first; id != ""; id = parents[id] {
 			if deep++; deep > MaxDeep {
 				return errors.New("pages are made of states of at most " + strconv.Itoa(MaxDeep) + " queues one below the other")
 			}

@@ -58,9 +58,6 @@ func TestBounded(t *testing.T) {
 			whole := c.add
 			whole.Nodes, whole.Queues, whole.Workloads = append(whole.Nodes, small.Nodes...), append(whole.Queues, small.Queues[1:]...), append(whole.Workloads, small.Workloads...)
 			refused(t, "a state", Bounded(&whole, nil), c.want)
-			if c.name == "deep queues" {
-				return // a page changes no queue's place
-			}
 			refused(t, "a change", Bounded(&small, &allot.Change{Nodes: c.add.Nodes, Pools: c.add.Pools, Queues: c.add.Queues,
 				Workloads: c.add.Workloads, Budgets: c.add.Budgets, Reservations: c.add.Reservations}), c.want)
 		})
@@ -72,4 +69,22 @@ func refused(t *testing.T, what string, err error, want string) {
 	if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), "at most "+want) {
 		t.Errorf("%s: %v, not %q", what, err, want)
 	}
+}
+
+// A queue may be named before and after a change: what counts is where it stands then.
+func TestDeepOnceChanged(t *testing.T) {
+	row := func(first, last int) (out []allot.Queue) {
+		for i := first; i <= last; i++ {
+			out = append(out, allot.Queue{ID: fmt.Sprint("q", i), Parent: fmt.Sprint("q", i-1)})
+		}
+		out[0].Parent = ""
+		return out
+	}
+	const half = MaxDeep/2 + 1
+	two := append(row(1, half), row(half+1, 2*half)...)
+	refused(t, "two trees", Bounded(&allot.State{Queues: two}, nil), "")
+	one := allot.Queue{ID: two[half].ID, Parent: two[half-1].ID}
+	refused(t, "one below the other", Bounded(&allot.State{Queues: two}, &allot.Change{Queues: []allot.Queue{one}}), "100 queues one below the other")
+	back := allot.Queue{ID: two[half].ID}
+	refused(t, "apart again", Bounded(&allot.State{Queues: row(1, 2*half)}, &allot.Change{Queues: []allot.Queue{back}}), "")
 }

@@ -287,7 +287,7 @@ func (m *maker) submit(name string) error {
 	}
 	known := m.names()
 	for i := range jobs {
-		if slices.ContainsFunc(m.state.Workloads, func(w allot.Workload) bool { return w.ID == jobs[i].ID }) {
+		if known["workload"][jobs[i].ID] {
 			return fmt.Errorf("there is a workload %q already", jobs[i].ID)
 		}
 		if err := known.in("queue", jobs[i].Queue); jobs[i].Queue != "" && err != nil {

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -75,5 +76,20 @@ func TestAdds(t *testing.T) {
 		if err := change(t, edits...); err != nil {
 			t.Errorf("%v: %v", edits, err)
 		}
+	}
+}
+
+// A change of as many nouns as a cluster has is looked through once: to look for the nearest
+// of each new name among all would take minutes.
+func TestManyNames(t *testing.T) {
+	jobs := func(name string) string {
+		var out strings.Builder
+		for i := range 10_000 {
+			fmt.Fprintf(&out, "  - {id: %s-%05d, queue: vision, podSets: [{count: 1}]}\n", name, i)
+		}
+		return out.String()
+	}
+	if err := change(t, Edit{"submit", jobs("first")}, Edit{"change", "add:\n  workloads:\n" + jobs("second")}, Edit{"submit", jobs("third")}); err != nil {
+		t.Errorf("%.200s", err.Error())
 	}
 }

@@ -2,29 +2,18 @@ package edit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/allot/internal/words"
 )
 
-// names are those of a state, by what they are of.
-type names map[string][]string
+// named are the names of some nouns, by what they are of.
+type named map[string][]string
 
-func (m *maker) names() names {
-	return namesOf(m.state.Nodes, m.state.Pools, m.state.Queues, m.state.Workloads).with(&m.out)
-}
-
-// with are the names with those of a change.
-func (n names) with(c *allot.Change) names {
-	for what, more := range namesOf(c.Nodes, c.Pools, c.Queues, c.Workloads) { // each by itself: order cannot matter
-		n[what] = append(n[what], more...)
-	}
-	return n
-}
-
-func namesOf(nodes []allot.Node, pools []allot.Pool, queues []allot.Queue, jobs []allot.Workload) names {
-	out := make(names)
+func namesOf(nodes []allot.Node, pools []allot.Pool, queues []allot.Queue, jobs []allot.Workload) named {
+	out := make(named)
 	for i := range nodes {
 		out["node"] = append(out["node"], nodes[i].ID)
 	}
@@ -40,12 +29,33 @@ func namesOf(nodes []allot.Node, pools []allot.Pool, queues []allot.Queue, jobs 
 	return out
 }
 
+// names are those that are known, to be looked up: a change may name as many as there are.
+type names map[string]map[string]bool
+
+func (m *maker) names() names {
+	known := make(names)
+	for _, what := range kinds {
+		known[what] = make(map[string]bool)
+	}
+	known.add(namesOf(m.state.Nodes, m.state.Pools, m.state.Queues, m.state.Workloads))
+	known.add(namesOf(m.out.Nodes, m.out.Pools, m.out.Queues, m.out.Workloads))
+	return known
+}
+
+func (n names) add(more named) {
+	for what, list := range more { // each by itself: order cannot matter
+		for _, name := range list {
+			n[what][name] = true
+		}
+	}
+}
+
 // in says whether there is such a name; the error names the nearest.
 func (n names) in(what, name string) error {
-	if slices.Contains(n[what], name) {
+	if n[what][name] {
 		return nil
 	}
-	return words.Unknown(what, name, n[what])
+	return words.Unknown(what, name, slices.Sorted(maps.Keys(n[what])))
 }
 
 // kinds are what names are of, in the order in which they are looked at.
@@ -57,7 +67,7 @@ func (m *maker) known(c, added *allot.Change) error {
 	old := m.names()
 	replaced := namesOf(c.Nodes, c.Pools, c.Queues, c.Workloads)
 	fresh := namesOf(added.Nodes, added.Pools, added.Queues, added.Workloads)
-	removed := names{"node": c.Remove.Nodes, "pool": c.Remove.Pools, "queue": c.Remove.Queues, "workload": c.Remove.Workloads}
+	removed := named{"node": c.Remove.Nodes, "pool": c.Remove.Pools, "queue": c.Remove.Queues, "workload": c.Remove.Workloads}
 	for _, what := range kinds {
 		for _, name := range replaced[what] {
 			if err := old.in(what, name); err != nil {
@@ -70,12 +80,13 @@ func (m *maker) known(c, added *allot.Change) error {
 			}
 		}
 		for _, name := range fresh[what] {
-			if old.in(what, name) == nil {
+			if old[what][name] {
 				return fmt.Errorf("add: there is a %s %q already", what, name)
 			}
 		}
 	}
-	all := m.names().with(added)
+	all := old
+	all.add(fresh)
 	for _, list := range [][]allot.Workload{c.Workloads, added.Workloads} {
 		for i := range list {
 			if w := &list[i]; w.Queue != "" {

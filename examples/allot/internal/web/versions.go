@@ -204,7 +204,7 @@ func (f *files) make(k *keptVersion) {
 	wanted := slices.Contains(f.kept, k)
 	f.lock.Unlock()
 	if !wanted {
-		k.err = &known{http.StatusServiceUnavailable, "Too many questions at once."}
+		k.err = errTooMany
 		return
 	}
 	again := false
