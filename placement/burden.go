@@ -13,13 +13,16 @@ import (
 // burden takes from the index, for each node of which something is held in the window from now on by
 // those that are named, by how much less of it is free at some time in the window than
 // now, where the index has what stands; steady is that nothing of it
-// leaves. It says whether there is any such node.
-func (p *Profile) burden(until int64, steady bool, whose func(holder int32) bool) bool {
+// leaves. It says whether anybody is named. Of nodes that are not to be looked at it takes nothing.
+func (p *Profile) burden(until int64, steady bool, where func(node int32) bool, whose func(holder int32) bool) bool {
 	w := &p.burdening
 	w.named = w.named[:0]
-	for _, holder := range p.holders {
-		if s := &p.holds[holder][0]; s.From < until && s.Until > p.now && whose(holder) { // of one holder all are held for one window
-			w.named = append(w.named, holder)
+	for _, h := range p.byFrom {
+		if h.from >= until {
+			break
+		}
+		if h.until > p.now && whose(h.holder) {
+			w.named = append(w.named, h.holder)
 		}
 	}
 	if len(w.named) == 0 {
@@ -27,7 +30,9 @@ func (p *Profile) burden(until int64, steady bool, whose func(holder int32) bool
 	}
 	one := p.burdenOf(w.named, steady)
 	for i, v := range one.nodes {
-		one.cells[one.at[i]:one.at[i+1]].burden(p.index, v)
+		if where == nil || where(v) {
+			one.cells[one.at[i]:one.at[i+1]].burden(p.index, v)
+		}
 	}
 	return true
 }
@@ -43,7 +48,7 @@ type burdenedFor struct {
 }
 
 // mostBurdens is of how many lists of holders it is kept.
-const mostBurdens = 16
+const mostBurdens = 128
 
 // burdenOf is the burden of some holders, all of whom have begun by the end of the window: then it
 // does not depend on when that is.

@@ -41,11 +41,13 @@ type Profile struct {
 	first, next []int32
 	holds       map[int32][]Stay // what is held, by the holder
 	holders     []int32          // of them, ascending
-	heldOn      map[int32][]heldStay
-	behind      map[int32][]Stay // what stands where something is held, and goes for the holder
-	awaiting    []int32          // holders who wait for that, see Awaits
-	gone        []Stay           // those of them who are out of the way, see Without
-	opens       []int64          // when something else is more free than before
+	// byFrom and byUntil are the holders as what they hold begins, and as it ends.
+	byFrom, byUntil []holding
+	heldOn          map[int32][]heldStay
+	behind          map[int32][]Stay // what stands where something is held, and goes for the holder
+	awaiting        []int32          // holders who wait for that, see Awaits
+	gone            []Stay           // those of them who are out of the way, see Without
+	opens           []int64          // when something else is more free than before
 	// earliest is by key the earliest start that was found, as long as nothing is given
 	// up: whatever comes to it can only delay it.
 	earliest  map[int64]int64
@@ -200,6 +202,11 @@ func (p *Profile) Hold(holder int32, stays []Stay) {
 		p.heldOn[v] = append(p.heldOn[v], heldStay{&stays[i], holder})
 	}
 	p.holds[holder] = stays
+	one := holding{holder, stays[0].From, stays[0].Until} // of one holder all are held for one window
+	at, _ = slices.BinarySearchFunc(p.byFrom, one, holding.compareFrom)
+	p.byFrom = slices.Insert(p.byFrom, at, one)
+	at, _ = slices.BinarySearchFunc(p.byUntil, one, holding.compareUntil)
+	p.byUntil = slices.Insert(p.byUntil, at, one)
 }
 
 // Release gives up what is kept for a holder and returns it.
@@ -221,6 +228,11 @@ func (p *Profile) letGo(holder int32) []Stay {
 	delete(p.holds, holder)
 	at, _ := slices.BinarySearch(p.holders, holder)
 	p.holders = slices.Delete(p.holders, at, at+1)
+	one := holding{holder, stays[0].From, stays[0].Until}
+	at, _ = slices.BinarySearchFunc(p.byFrom, one, holding.compareFrom)
+	p.byFrom = slices.Delete(p.byFrom, at, at+1)
+	at, _ = slices.BinarySearchFunc(p.byUntil, one, holding.compareUntil)
+	p.byUntil = slices.Delete(p.byUntil, at, at+1)
 	for i := range stays {
 		v := stays[i].Place.Node
 		if on := p.heldOn[v]; len(on) > 0 {
@@ -338,16 +350,46 @@ func (p *Profile) Free(from, duration int64, stays []Stay) bool {
 	for i := range stays {
 		s.touch(stays[i].Place.Node)
 	}
-	for _, one := range p.leaving {
-		if s.isTouched(one.Place.Node) {
-			_ = p.index.Leave(one.Shape, one.Place) // it is releasing, by the caller's word
-		}
-	}
-	s.leaveClaims()
-	s.bring()
+	s.bringThere()
 	return !slices.ContainsFunc(stays, func(one Stay) bool {
 		return !p.index.Fits(one.Shape, one.Place) || p.index.Take(one.Shape, one.Place) != nil
 	})
+}
+
+// HasRoomOn says whether a node may take a task of any of some needs for the duration of a window, from
+// some start in it that is looked for.
+func (p *Profile) HasRoomOn(node int32, w Window, needs []Need) bool {
+	for at := max(w.From, p.now); at < w.Before && at <= p.last; {
+		s := p.open(at, w.Duration)
+		s.touch(node)
+		s.bringThere()
+		room := slices.ContainsFunc(needs, func(n Need) bool { return n.Tasks > 0 && p.index.RoomOn(n.Shape, node) > 0 })
+		if s.end(); room {
+			return true
+		}
+		at = p.nextOn(node, at)
+	}
+	return false
+}
+
+// nextOn is the next time after another at which something on a node ends, or something opens.
+func (p *Profile) nextOn(node int32, after int64) int64 {
+	next := int64(Never)
+	note := func(t int64) {
+		if t > after {
+			next = min(next, t)
+		}
+	}
+	for i := p.lastOn(node); i >= 0; i = p.next[i] - 1 {
+		note(p.stands[i].Until)
+	}
+	for _, one := range p.heldOn[node] {
+		note(one.Until)
+	}
+	for _, t := range p.opens {
+		note(t)
+	}
+	return next
 }
 
 // KeepFree marks the index and has it keep free, from now on, what is held by those that are
@@ -355,20 +397,36 @@ func (p *Profile) Free(from, duration int64, stays []Stay) bool {
 // the way of none of them. It says whether there is anything to keep free. The caller ends
 // the mark. What is releasing is in the index as it is. Steady keeps free too what is in use
 // until something that stands there leaves: for a caller who takes out of the index what
-// the profile does not know of.
-func (p *Profile) KeepFree(until int64, steady bool, whose func(holder int32) bool) (Mark, bool) {
+// the profile does not know of. Where, if not nil, says of a node whether the caller is to look at
+// it: the others stay as they are.
+func (p *Profile) KeepFree(until int64, steady bool, where func(node int32) bool, whose func(holder int32) bool) (Mark, bool) {
 	m := p.index.Mark()
-	return m, p.burden(until, steady, whose)
+	return m, p.burden(until, steady, where, whose)
 }
 
-// Ends lists the times after another at which something ends, ascending, as far as starts
-// are looked for.
-func (p *Profile) Ends(after int64) []int64 {
+// NextEnd returns the first time after another at which something ends or opens, if that is
+// one of those at which starts are looked for. It takes time in the logarithm of what stands and is held.
+func (p *Profile) NextEnd(after int64) (int64, bool) {
 	p.sort()
-	if times := p.times(after, Never); len(times) > 0 {
-		return times[1:]
+	next := int64(Never)
+	if at := p.endsAfter(after); at < len(p.ends) {
+		next = p.stands[p.ends[at]].Until
 	}
-	return nil
+	at, _ := slices.BinarySearchFunc(p.byUntil, after, func(h holding, t int64) int {
+		if h.until <= t {
+			return -1
+		}
+		return 1
+	})
+	if at < len(p.byUntil) {
+		next = min(next, p.byUntil[at].until)
+	}
+	for _, t := range p.opens {
+		if t > after {
+			next = min(next, t)
+		}
+	}
+	return next, next <= p.last
 }
 
 // sort orders what stands by its end.
@@ -405,36 +463,6 @@ func (p *Profile) endsAfter(t int64) int {
 		return 1
 	})
 	return at
-}
-
-// times are a time and those after it at which something ends, before another and up to
-// the horizon.
-func (p *Profile) times(from, before int64) []int64 {
-	last := min(p.last, before-1)
-	if from > last {
-		return nil
-	}
-	times := []int64{from}
-	note := func(t int64) {
-		if t > from && t <= last && t != times[len(times)-1] {
-			times = append(times, t)
-		}
-	}
-	for _, i := range p.ends[p.endsAfter(from):] {
-		note(p.stands[i].Until)
-	}
-	n := len(times)
-	for _, holder := range p.holders {
-		note(p.holds[holder][0].Until) // of one holder all are held for one window
-	}
-	for _, t := range p.opens {
-		note(t)
-	}
-	if len(times) > n {
-		slices.Sort(times)
-		times = slices.Compact(times)
-	}
-	return times
 }
 
 // leap returns the first time from one to a last one at which fits holds with nothing held, by

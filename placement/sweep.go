@@ -38,6 +38,14 @@ type holding struct {
 	from, until int64
 }
 
+func (h holding) compareFrom(other holding) int {
+	return cmp.Or(cmp.Compare(h.from, other.from), cmp.Compare(h.holder, other.holder))
+}
+
+func (h holding) compareUntil(other holding) int {
+	return cmp.Or(cmp.Compare(h.until, other.until), cmp.Compare(h.holder, other.holder))
+}
+
 // open returns a sweep at a time that knows of nothing yet, and marks the index.
 func (p *Profile) open(at, duration int64) *sweep {
 	s := p.sweeping
@@ -70,14 +78,7 @@ func (p *Profile) begin(at, duration int64) *sweep {
 	}
 	p.sort()
 	s.ended, s.begun, s.over = 0, 0, 0
-	s.byFrom, s.byUntil = s.byFrom[:0], s.byUntil[:0]
-	for _, holder := range p.holders {
-		one := &p.holds[holder][0]
-		s.byFrom = append(s.byFrom, holding{holder, one.From, one.Until})
-	}
-	slices.SortFunc(s.byFrom, func(a, b holding) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.holder, b.holder)) })
-	s.byUntil = append(s.byUntil, s.byFrom...)
-	slices.SortFunc(s.byUntil, func(a, b holding) int { return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.holder, b.holder)) })
+	s.byFrom, s.byUntil = p.byFrom, p.byUntil
 	s.opens = append(s.opens[:0], p.opens...)
 	slices.Sort(s.opens)
 	s.moveTo(at)
@@ -176,6 +177,18 @@ func (s *sweep) touchAll(holder int32) {
 	for i := range stays {
 		s.touch(stays[i].Place.Node)
 	}
+}
+
+// bringThere brings what is free of the nodes that are touched to what is free in the whole window,
+// where nothing has left the index yet.
+func (s *sweep) bringThere() {
+	for _, one := range s.profile.leaving {
+		if s.isTouched(one.Place.Node) {
+			_ = s.profile.index.Leave(one.Shape, one.Place) // it is releasing, by the caller's word
+		}
+	}
+	s.leaveClaims()
+	s.bring()
 }
 
 // bring brings what is free of the nodes that are touched to what is free in the whole window.

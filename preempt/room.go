@@ -277,6 +277,9 @@ type Preemptor struct {
 	Equivalence int32
 	// Cap bounds how many workloads may be disturbed (M7); nil does not.
 	Cap *Cap
+	// MayMove is a sound bound: whether any task of a unit finds another place as things stand; nil
+	// knows nothing.
+	MayMove func(u *Unit) bool
 	// Start starts it in the journals of Tree and Index, or changes nothing.
 	Start func() bool
 	// Short lists the divided resources that it is short of, and then those of Classes.

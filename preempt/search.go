@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // Find proposes the least harmful way to make room for the preemptor in one
@@ -330,7 +331,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 	s.refusal.Steps++
 	s.room.Effort.Spend(1)
-	if len(nodes) == 1 && s.tooSmall(nodes[0], candidates) {
+	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates)) {
 		return
 	}
 	s.ask.place, s.ask.beyond = nodes, false
@@ -412,6 +413,40 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 		}
 	}
 	return false
+}
+
+// fewMove is a sound bound (M8) for a single task that no node takes as things stand: a node does not
+// take it by moves. It would come to one on which somebody stands who moves; who finds no other place as
+// things stand stays on the nodes of these.
+func fewMove(s *search, candidates []UnitID) bool {
+	a := s.ask
+	return a.mode == Consolidate && a.MayMove != nil && a.Still && a.Cap == nil && a.Add.Tasks() == 1 &&
+		slices.ContainsFunc(a.Need, func(need quota.Amount) bool { return mostLeft(s, candidates, need.Resource) < need.Value })
+}
+
+// mostLeft is what of a resource may be free at most on the nodes where workloads of some units stand, once
+// those of them have gone that find another place as things stand.
+func mostLeft(s *search, candidates []UnitID, res int32) (most int64) {
+	r, nodes := s.room, s.standsOn[:0]
+	for i, id := range candidates {
+		if slices.ContainsFunc(candidates[:i], func(other UnitID) bool { return r.units[other].Work == r.units[id].Work }) {
+			continue
+		}
+		for of := r.byWork[r.units[id].Work]; of >= 0; of = r.state[of].next {
+			u := r.units[of]
+			for at := range u.Tasks {
+				if n := u.Tasks[at].Place.Node; !slices.Contains(nodes, n) {
+					nodes = append(nodes, n)
+					most = addUpTo(most, r.Index.MostFree(n, res))
+				}
+			}
+			if held := u.Charge.Of(res); held > 0 && s.ask.MayMove(u) {
+				most = addUpTo(most, held)
+			}
+		}
+	}
+	s.standsOn = nodes
+	return most
 }
 
 // alike says whether all candidates are of one size.

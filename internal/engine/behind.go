@@ -123,7 +123,7 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 			continue
 		}
 		m := x.Mark()
-		s.promises.profile.KeepFree(r.until, false, func(holder int32) bool {
+		s.promises.profile.KeepFree(r.until, false, s.promising().lookedAt(d, unit), func(holder int32) bool {
 			other := s.promising().of(holder)
 			return other != nil && others(other)
 		})

@@ -428,7 +428,8 @@ type Solver struct {
 	placer         gang.Placer
 	places         []placement.Place
 	asks           quota.Amounts
-	need           []int64 // scratch of needOf
+	need           []int64   // scratch of needOf
+	rooms          [][]int32 // scratch of lookedAt
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

@@ -50,7 +50,7 @@ func (s gathering) gather(p *promise) bool {
 	}
 	on := s.loads()
 	var best *gathered
-	free, _ := s.promises.profile.KeepFree(Never, true, func(int32) bool { return true })
+	free, _ := s.promises.profile.KeepFree(Never, true, nil, func(int32) bool { return true })
 	s.leave()
 	for _, of := range nodes {
 		if g := s.gatherIn(p, of, on); g != nil && (best == nil || g.compare(best) < 0) {
@@ -211,7 +211,7 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 // their nodes has left, beside what is promised to others at any time.
 func (s gathering) stands(p *promise) bool {
 	x, on := s.pool.Index, s.loads()
-	m, _ := s.promises.profile.KeepFree(Never, true, func(holder int32) bool { return holder != p.work })
+	m, _ := s.promises.profile.KeepFree(Never, true, nil, func(holder int32) bool { return holder != p.work })
 	defer x.Undo(m)
 	s.leave()
 	empty := make(map[int32]bool, len(p.stays))
@@ -257,7 +257,7 @@ func (s gathering) letsGo(p *promise) int64 {
 // placeOffGathered takes places for a unit that nobody who is named has gathered.
 func (s gathering) placeOffGathered(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
 	free := s.pool.Index.Mark()
-	_, some := s.promises.profile.KeepFree(r.until, false, func(holder int32) bool {
+	_, some := s.promises.profile.KeepFree(r.until, false, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && p.gathers && bound(p)
 	})

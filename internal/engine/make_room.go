@@ -335,6 +335,9 @@ func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, a
 		s.reprieving().keepTogether(b, d)
 	}
 	b.Short = func() []int32 { return s.shortOf(d, b) }
+	if len(s.promises.list) > 0 {
+		b.MayMove = s.promising().sparing().mayMove()
+	}
 	return b
 }
 

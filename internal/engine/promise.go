@@ -22,7 +22,7 @@ type promises struct {
 	at      int64      // Pool.changes when the profile was what stands, plus one
 	list    []*promise // in their order
 	byWork  map[int32]*promise
-	asked   []ended // see [admitting.promisedTo]; nil until it is asked for
+	asked   []charged // see [admitting.promisedTo]; nil until it is asked for
 	// tree is what of the queues' use ends, by its end; nil until it is asked for.
 	tree      []ended
 	withdrawn []*promise
@@ -42,6 +42,7 @@ type promises struct {
 	displaced bool
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
+	givenUp
 }
 
 // A promise is what a workload has been promised, as things stand in the solve.
@@ -64,8 +65,11 @@ type promise struct {
 	first    int64
 	behindIt []*promise // see [sparing.behindDue]
 	// tried is Pool.freed when it was last found that nothing earlier is free, plus one: what
-	// is only taken does not make it so.
-	tried int64
+	// is only taken does not make it so. sought is what had been given up by then, see givenUp.since; 0
+	// is that it is not known of all earlier times that there is no room. soughtAll: nothing else was in the
+	// way of what was looked for last.
+	tried, sought int64
+	soughtAll     bool
 }
 
 // reserves says whether the pool promises anything.
@@ -205,7 +209,7 @@ func (s promising) compare(a, b *promise) int {
 // changed notes that what is held has changed so that somebody may be served who was not.
 func (s promising) changed() {
 	fresh := s.isFresh()
-	s.pool.freed++
+	s.forgoing().free()
 	s.pool.changes++
 	if fresh {
 		s.promises.at = s.pool.changes + 1
@@ -239,6 +243,7 @@ func (s promising) layAgain() error {
 			for i := range laid {
 				p := s.of(laid[i].work)
 				s.promises.profile.Release(p.work)
+				s.forgoing().giveUp(p.stays)
 				p.stays = laid[i].stays
 			}
 			for _, p := range s.promises.list {
@@ -276,6 +281,8 @@ func (s promising) stands(p *promise) (stands bool) {
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	was, cause := p.at, s.telling().causeOf(p, p.at)
+	s.forgoing().giveUp(p.stays)
+	p.sought = 0
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
 	found := p.gathers && s.gathering().gatherAgain(p)
 	if !found && (p.was == nil || !p.was.Gathers) {
@@ -359,7 +366,12 @@ func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise)
 
 // meet says whether two promises have some node for some time in common.
 func (s promising) meet(a, b *promise) bool {
-	return a.at < s.until(b) && b.at < s.until(a) && slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
+	return a.at < s.until(b) && b.at < s.until(a) && s.share(a, b)
+}
+
+// share says whether two promises have some node in common.
+func (s promising) share(a, b *promise) bool {
+	return slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
 }
 
 // withdraw takes a promise back.
@@ -374,6 +386,7 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 		s.later(p, cause)
 		all.withdrawn = append(all.withdrawn, p)
 	}
+	s.forgoing().giveUp(p.stays)
 	s.changed()
 }
 
@@ -389,7 +402,8 @@ func (s promising) fulfil(work int32) {
 		if p.was != nil {
 			all.withdrawn = append(all.withdrawn, p)
 		}
-		s.pool.freed++
+		s.forgoing().giveUp(p.stays)
+		s.forgoing().free()
 	}
 }
 
@@ -481,6 +495,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 			p.was, p.cause, p.first = before.was, before.cause, before.was.First
 		}
 		s.hold(p)
+		s.forgoing().noteSought(p)
 	}
 	if !found {
 		s.layBack(lifted, nil)
@@ -548,13 +563,17 @@ func (s promising) earlier(p *promise) bool {
 		p.duration = s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
 		window.Before, window.Duration = placement.Never, p.duration
 	}
-	found := s.seek(p, window)
+	found := !s.forgoing().stillNone(p) && s.seek(p, window)
 	if !found {
+		before.soughtAll = p.soughtAll && !p.gathers
 		*p = before
 	}
 	laid := p
 	if !found {
 		laid = nil
+	}
+	if found {
+		s.forgoing().giveUp(before.stays)
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
@@ -563,6 +582,7 @@ func (s promising) earlier(p *promise) bool {
 		}
 		s.changed()
 	}
+	s.forgoing().noteSought(p)
 	for len(broken) > 0 {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}

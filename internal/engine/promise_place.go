@@ -232,7 +232,7 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, trial, func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, trial, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})
@@ -296,6 +296,7 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 		p := s.of(laid[i].work)
 		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !samePlaces(p.stays, laid[i].stays)
 		s.promises.profile.Release(p.work)
+		s.forgoing().giveUp(p.stays)
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
@@ -445,13 +446,14 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
 		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
 	}
+	p.soughtAll = exact
 	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
 	if len(d.Stranger) == 0 { // else other nodes are open at other times
 		asks.Needs = needsOf(d, p.unit)
 	}
 	for {
 		from, some := s.admittedFrom(p, window)
-		if !some {
+		if p.soughtAll = p.soughtAll && some && from == max(window.From, s.world.Now, 0); !some {
 			return false
 		}
 		window.From = from
@@ -470,11 +472,10 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 				return true
 			}
 		}
-		next := s.promises.profile.Ends(at)
-		if len(next) == 0 {
+		p.soughtAll = false
+		if window.From, found = s.promises.profile.NextEnd(at); !found {
 			return false
 		}
-		window.From = next[0]
 	}
 }
 

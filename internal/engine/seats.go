@@ -298,16 +298,17 @@ func openClaims(w *World, k *Work, d *Definition, seats []Seat) bool {
 // freeFirst has claims whose places have come free be of the minimum, before those of the
 // same pod set that still wait.
 func freeFirst(w *World, k *Work, d *Definition, seats []Seat) {
+	next := make([]int, len(d.Sets)) // by set, before which nobody waits any more of the minimum
 	for at := range seats {
 		s := &seats[at]
 		if s.step == 0 || !s.claimed || !isFreeNow(w, k, d, s) {
 			continue
 		}
-		other := slices.IndexFunc(seats, func(o Seat) bool {
-			return o.Set == s.Set && o.step == 0 && o.claimed && !isFreeNow(w, k, d, &o)
-		})
-		if other >= 0 {
-			s.step, seats[other].step = 0, s.step
+		for n := &next[s.Set]; *n < len(seats); *n++ {
+			if o := &seats[*n]; o.Set == s.Set && o.step == 0 && o.claimed && !isFreeNow(w, k, d, o) {
+				s.step, o.step = 0, s.step
+				break
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -24,7 +25,10 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 		return true
 	}
 	x := s.pool.Index
-	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), func(holder int32) bool {
+	there := func(v int32) bool {
+		return slices.ContainsFunc(tasks, func(one placement.Stay) bool { return one.Place.Node == v })
+	}
+	m, _ := s.promises.profile.KeepFree(until, !s.seesAll(), there, func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && inItsWay(p)
 	})
@@ -32,6 +36,83 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
 		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
 	})
+}
+
+// lookedAt says of which nodes anything is asked when places are looked for, nil that it may be of any: it
+// is of those that take a task where nothing but what a node has free decides about it.
+func (s promising) lookedAt(d *Definition, unit gang.Unit) func(node int32) bool {
+	x, p := s.pool.Index, s.pool
+	if s.claims || s.placer.UsedNodes || x.Releasing() || p.Scored || p.Classed() || x.ByDomains() || d.Constrained || p.Policy.Fitting != gang.AnyNodes ||
+		d.Place.GPU == placement.Random || d.Place.CPUOnly == placement.Random {
+		return nil
+	}
+	all := s.rooms[:0]
+	for set, n := range unit.Add {
+		if n > 0 {
+			all = append(all, x.Rooms(d.Sets[set].Placed))
+		}
+	}
+	s.rooms = all
+	return func(v int32) bool {
+		return slices.ContainsFunc(all, func(rooms []int32) bool { return rooms[v] > 0 })
+	}
+}
+
+// mayMove returns a sound bound, as long as nothing changes: whether any task of a unit that moves finds a
+// place beside what is promised. One does that has left by the first promise beside which no node takes a task
+// of its shape.
+func (s sparing) mayMove() func(u *preempt.Unit) bool {
+	until := make(map[placement.Shape]int64)
+	return func(u *preempt.Unit) bool {
+		last := int64(-1)
+		for i := range u.Tasks {
+			shape := u.Tasks[i].Shape
+			of, known := until[shape]
+			if !known {
+				of = s.roomUntil(shape)
+				until[shape] = of
+			}
+			last = max(last, of)
+		}
+		o := &outUnit{unit: u}
+		o.seats, _ = partSeats(s.world.Room.Seats[u.Work], u.Step)
+		return s.of(u.Work) != nil || last >= 0 && s.reachesStill(o).until <= last
+	}
+}
+
+// roomUntil is until when a task of a shape may be there, at most, for which some node has room beside what
+// is promised, whatever else leaves; it is negative where none has any.
+func (s sparing) roomUntil(shape placement.Shape) int64 {
+	x, one := s.pool.Index, []placement.Need{{Shape: shape, Tasks: 1}}
+	if !placement.HasRoom(x, one) {
+		return -1
+	}
+	var times []int64
+	for _, p := range s.promises.list {
+		if s.isOfAnother(p, None) {
+			times = append(times, p.at)
+		}
+	}
+	slices.Sort(times)
+	full := func(at int64) bool {
+		rooms := x.Rooms(shape)
+		m, _ := s.promises.profile.KeepFree(later(at, 1), true, func(v int32) bool { return rooms[v] > 0 }, func(holder int32) bool {
+			p := s.of(holder)
+			return p != nil && s.isOfAnother(p, None)
+		})
+		defer x.Undo(m)
+		return !placement.HasRoom(x, one)
+	}
+	first, _ := slices.BinarySearchFunc(times, true, func(at int64, _ bool) int {
+		if full(at) {
+			return 1
+		}
+		return -1
+	})
+	if first == len(times) {
+		return Never
+	}
+	return times[first]
 }
 
 // isPromised says whether something of a place is promised to another than a workload from before a
@@ -192,9 +273,10 @@ func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
 	if p.gathers {
 		return true
 	}
-	surely := s.surely(p)
+	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
 	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-		return other != p && other.at >= s.until(p) && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
+		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
+			!(alone && !s.share(other, p)) && // it has nothing to do with that one
 			!s.standsBeside(other, p, p.stays) && (had == nil || s.standsBeside(other, p, had))
 	})
 }
@@ -226,6 +308,76 @@ func (s sparing) standsStill(p *promise) bool {
 	stands := s.stands(p)
 	s.promises.profile.Hold(p.work, stays)
 	return stands
+}
+
+// givenUp is what of what was promised has been given up since something else became free in
+// the pool. Who was sought a time in vain, or found none earlier, finds none until it is there that a task of it
+// has room: most promises have nothing to do with one that moves.
+type givenUp struct {
+	stays []placement.Stay
+	gone  int64 // how many were forgotten
+	freed int64 // Pool.freed as it is by what was given up alone
+	seen  map[int32]bool
+}
+
+// forgoing is what a solver knows of that.
+type forgoing struct{ promising }
+
+func (s promising) forgoing() forgoing { return forgoing{s} }
+
+// giveUp notes places that are promised no longer.
+func (s forgoing) giveUp(stays []placement.Stay) {
+	s.since()
+	g := &s.promises.givenUp
+	g.stays = append(g.stays, stays...)
+}
+
+// since is a number of now; what is given up from now on comes after it.
+func (s forgoing) since() int64 {
+	g := &s.promises.givenUp
+	if g.freed != s.pool.freed { // by something else too
+		g.gone, g.stays, g.freed = g.gone+int64(len(g.stays))+1, g.stays[:0], s.pool.freed
+	}
+	return g.gone + int64(len(g.stays)) + 1
+}
+
+// free notes that something is free that was given up.
+func (s forgoing) free() {
+	s.since()
+	s.pool.freed++
+	s.promises.givenUp.freed = s.pool.freed
+}
+
+// noteSought notes that all times before that of a promise have been looked at, if no more was in the way
+// than that there was no room.
+func (s forgoing) noteSought(p *promise) {
+	if p.sought = 0; p.soughtAll {
+		p.sought = s.since()
+	}
+}
+
+// stillNone is a sound bound: whether a promise finds no room earlier, as it found none before and nothing
+// that was given up since has room for any task of it before its time.
+func (s forgoing) stillNone(p *promise) bool {
+	now, g := s.since(), &s.promises.givenUp
+	if p.gathers || p.sought <= g.gone {
+		return false
+	}
+	if g.seen == nil {
+		g.seen = make(map[int32]bool)
+	}
+	clear(g.seen)
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	window := placement.Window{From: max(s.world.Now, 0), Before: p.at, Duration: p.duration}
+	for _, one := range g.stays[len(g.stays)-int(now-p.sought):] {
+		if v := one.Place.Node; !g.seen[v] {
+			g.seen[v] = true
+			if s.promises.profile.HasRoomOn(v, window, needsOf(d, p.unit)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // samePlaces says whether tasks have the same places.

@@ -113,13 +113,18 @@ func later(t, by int64) int64 {
 	return t + by
 }
 
-// An ended is a unit's use of its queue that ends: what a tree of queues has over time.
-type ended struct {
-	until          int64
-	behind         int32 // for whom it goes before that, plus one
+// A charged is what is charged to a queue.
+type charged struct {
 	leaf           int32
 	charge         quota.Amounts
 	nonPreemptible bool
+}
+
+// An ended is a unit's use of its queue that ends: what a tree of queues has over time.
+type ended struct {
+	charged
+	until  int64
+	behind int32 // for whom it goes before that, plus one
 }
 
 // newProfile is the profile of what stands in the table now: what runs and is claimed until
@@ -255,10 +260,10 @@ func (s admitting) useOverTime() []ended {
 			end := seats[at].endsIn(w, k)
 			last = max(last, end)
 			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{end, s.behind().whom(i, &seats[at]), f.Queue, charge, f.NonPreemptible})
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at])})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{last, 0, f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0})
 		}
 	}
 	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })
@@ -307,17 +312,17 @@ func (s admitting) binds(f *Form, asks quota.Amounts) bool {
 }
 
 // promisedTo is what all that is promised asks together, by queue.
-func (s admitting) promisedTo() []ended {
+func (s admitting) promisedTo() []charged {
 	all := &s.promises
 	if all.asked != nil || len(all.list) == 0 {
 		return all.asked
 	}
 	for _, p := range all.list {
 		of := s.world.FormOf(&s.world.Works[p.work], p.form)
-		at := slices.IndexFunc(all.asked, func(one ended) bool { return one.leaf == of.Queue && one.nonPreemptible == of.NonPreemptible })
+		at := slices.IndexFunc(all.asked, func(one charged) bool { return one.leaf == of.Queue && one.nonPreemptible == of.NonPreemptible })
 		if at < 0 {
 			at = len(all.asked)
-			all.asked = append(all.asked, ended{leaf: of.Queue, nonPreemptible: of.NonPreemptible})
+			all.asked = append(all.asked, charged{leaf: of.Queue, nonPreemptible: of.NonPreemptible})
 		}
 		all.asked[at].charge, _ = all.asked[at].charge.AddScaled(p.asks, 1) // Check bounds every sum
 	}
@@ -404,10 +409,7 @@ func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, boo
 		return from, from < window.Before
 	}
 	others := func(other *promise) bool { return other != p }
-	for _, at := range append([]int64{from}, s.promises.profile.Ends(from)...) {
-		if at >= window.Before {
-			return 0, false
-		}
+	for at, some := from, true; some && at < window.Before; at, some = s.promises.profile.NextEnd(at) {
 		if s.admittedIn(at, s.promises.profile.Round(later(at, p.duration)), f, p.asks, others) {
 			return at, true
 		}
