@@ -211,7 +211,7 @@ func (l *behindLife) step() {
 	t, s := l.t, l.state
 	plan, err := allot.Solve(s)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("seed %d: %v\n%s", l.seed, err, scenario.Format(s))
 	}
 	if broken := l.broken(plan); len(broken) > 0 {
 		t.Errorf("seed %d: %v\n%s", l.seed, broken, scenario.Format(s))
