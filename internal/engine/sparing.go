@@ -222,7 +222,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 	}
 	var stands []placement.Stay
 	for i, one := range s.behind().standing() {
-		if nodes[w.Position[one.Node]] && !s.behind().isOut(i, one) {
+		if nodes[w.Position[one.Node]] && !s.behind().isOut(i, one.step) {
 			stay := s.stayOf(i, one)
 			all.profile.Stands(stay)
 			stands = append(stands, stay)

@@ -125,9 +125,9 @@ type ended struct {
 	charged
 	until  int64
 	behind int32 // for whom it goes before that, plus one
-	// work is whose it is, start the start that placed it, −1 for where it was and what is
-	// counted of all of it.
-	work, start int32
+	// work and step are whose it is; start is the start that placed it, −1 for where it was and
+	// what is counted of all of it.
+	work, step, start int32
 }
 
 // newProfile is the profile of what stands in the table now: what runs and is claimed until
@@ -221,12 +221,12 @@ func (s behind) standingOn(p *promise) iter.Seq2[int32, *Seat] {
 	}
 }
 
-// isOut says whether the search at hand has taken a task out of the index, which stands in the
+// isOut says whether the search at hand has taken a unit out of the index, which stands in the
 // table.
-func (s behind) isOut(i int32, one *Seat) bool {
+func (s behind) isOut(i, step int32) bool {
 	room := s.pool.Room
 	return s.promises.making && s.world.Room.told && slices.ContainsFunc(room.Of(i), func(id preempt.UnitID) bool {
-		return room.Taken(id) && room.Unit(id).Step == one.step
+		return room.Taken(id) && room.Unit(id).Step == step
 	})
 }
 
@@ -263,10 +263,10 @@ func (s admitting) useOverTime() []ended {
 			end := seats[at].endsIn(w, k)
 			last = max(last, end)
 			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].commit})
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, -1})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, 0, -1})
 		}
 	}
 	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })
@@ -286,7 +286,7 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 		if !ends && s.promises.seeking == 0 {
 			break
 		}
-		if (ends || one.behind != 0 && one.behind == s.promises.seeking) && !s.isLifted(&one) {
+		if (ends || one.behind != 0 && one.behind == s.promises.seeking) && !s.isLetGo(&one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}
@@ -299,10 +299,12 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	do()
 }
 
-// isLifted says whether what ends is being placed anew (M9): its queue is not charged for it then.
-func (s admitting) isLifted(a *ended) bool {
+// isLetGo says whether what ends has no place in what is tried: the search at hand has taken it,
+// or places it anew (M9). Its queue is not charged for it then.
+func (s admitting) isLetGo(a *ended) bool {
 	seats := s.world.Room.Seats[a.work]
-	return len(seats) == 0 || a.start >= 0 && !slices.ContainsFunc(seats, func(one Seat) bool { return one.commit == a.start })
+	return len(seats) == 0 || a.start >= 0 && !slices.ContainsFunc(seats, func(one Seat) bool { return one.commit == a.start }) ||
+		s.behind().isOut(a.work, a.step)
 }
 
 // binds says whether quotas or limits could keep a promise out at any time: not where it is
