@@ -12,8 +12,9 @@ import (
 // here (B9): of all that follows nothing knows which of them were named, and which were chosen.
 
 // Reserved lists, by [State.Reservations], the nodes and devices that each sets aside (B9): those
-// that it names, then those to which its amounts come, by pool and node. The error is that of
-// [Check]. Nothing of the state's is changed or kept.
+// that it names, then those to which its amounts come, by pool and node, each once. One that has
+// passed sets nothing aside. The error is that of [Check] where the state is none that Solve
+// takes. Nothing of the state's is changed or kept.
 func Reserved(s *State) ([][]ReservedNode, error) {
 	if err := Check(s); err != nil {
 		return nil, err
@@ -30,6 +31,8 @@ type chooser struct {
 	*world
 	// held is by node what the reservations hold of it.
 	held map[int32][]holder
+	// domains are by level the numbers of the nodes' domains, −1 for none.
+	domains map[string][]int32
 }
 
 // A holder is a reservation, by index, with devices that it holds of a node.
@@ -38,67 +41,82 @@ type holder struct {
 	devices uint64
 }
 
-// compileAmounts gives the nodes of each reservation: those that it names, and behind them those
-// of which it has its amounts. A state without amounts has none chosen.
+// compileAmounts gives the nodes of each reservation that has not passed: those that it names,
+// and behind them those of which it has its amounts.
 //
 // Reservations choose in the order of their IDs, amounts in that in which they are listed, and
-// of each domain the first devices by pool, node and index. What does not change the nodes or
-// what is reserved changes no choice, so that it stays while it lasts.
+// of each domain the first devices by pool, node and index. Work that comes and goes changes no
+// choice; a node that comes, goes, is cordoned or fails may, and so may another reservation.
 func (w *world) compileAmounts() {
 	s := w.state
 	w.reserved = make([][]ReservedNode, len(s.Reservations))
 	some := false
 	for i := range s.Reservations {
-		w.reserved[i] = s.Reservations[i].Nodes
-		some = some || len(s.Reservations[i].Domains) > 0
+		if r := &s.Reservations[i]; !r.passed(w.Now) {
+			w.reserved[i] = r.Nodes
+			some = some || len(r.Domains) > 0
+		}
 	}
 	if !some {
 		return
 	}
-	c := &chooser{w, make(map[int32][]holder)}
+	c := &chooser{world: w, held: make(map[int32][]holder), domains: make(map[string][]int32)}
 	for i := range s.Reservations {
-		for _, of := range s.Reservations[i].Nodes {
+		for _, of := range w.reserved[i] {
 			n := w.nodeID[of.Node]
 			c.held[n] = append(c.held[n], holder{int32(i), maskOf(of.Devices)})
 		}
 	}
 	for _, i := range byID(s.Reservations, func(r *Reservation) string { return r.ID }) {
-		if len(s.Reservations[i].Domains) > 0 {
-			w.reserved[i] = slices.Concat(w.reserved[i], c.choose(i))
+		if r := &s.Reservations[i]; len(r.Domains) > 0 && !r.passed(w.Now) {
+			w.reserved[i] = c.choose(i)
 		}
 	}
 }
 
-// choose is what the amounts of a reservation come to, by pool and node.
+// choose is what a reservation names and what its amounts come to, by pool and node.
 func (c *chooser) choose(i int32) []ReservedNode {
 	r := &c.state.Reservations[i]
 	chosen := make(map[int32]uint64)
 	for d := range r.Domains {
 		amount := &r.Domains[d]
-		left := make(map[string]int) // by domain
+		domains := c.domainsOf(amount.Level)
+		left := make(map[int32]int) // by domain
 		c.eachNode(r, func(n int32) {
-			domain, in := c.state.domainOf(&c.state.Nodes[n], amount)
-			if !in {
+			of := domains[n]
+			if of < 0 || !amount.means(&c.state.Nodes[n]) {
 				return
 			}
-			if _, known := left[domain]; !known {
-				left[domain] = amount.Devices
+			if _, known := left[of]; !known {
+				left[of] = amount.Devices
+			}
+			if left[of] == 0 {
+				return
 			}
 			free := c.freeFor(i, n) &^ chosen[n]
-			for at := 0; free>>at != 0 && left[domain] > 0; at++ {
+			for at := 0; free>>at != 0 && left[of] > 0; at++ {
 				if free>>at&1 != 0 {
 					chosen[n] |= 1 << at
-					left[domain]--
+					left[of]--
 				}
 			}
 		})
 		c.noteUnmet(i, d, left)
 	}
 	var list []ReservedNode
+	for _, of := range r.Nodes {
+		n := c.nodeID[of.Node]
+		if devices := chosen[n]; devices != 0 { // of the rest of what it names some of
+			of.Devices = c.listed(i, n, devices|maskOf(of.Devices))
+			c.held[n] = append(c.held[n], holder{i, devices})
+			delete(chosen, n)
+		}
+		list = append(list, of)
+	}
 	c.eachNode(r, func(n int32) {
 		if devices := chosen[n]; devices != 0 {
+			list = append(list, ReservedNode{Node: c.state.Nodes[n].ID, Devices: c.listed(i, n, devices)})
 			c.held[n] = append(c.held[n], holder{i, devices})
-			list = append(list, ReservedNode{Node: c.state.Nodes[n].ID, Devices: c.listed(n, devices)})
 		}
 	})
 	return list
@@ -118,25 +136,40 @@ func (c *chooser) eachNode(r *Reservation, visit func(n int32)) {
 	}
 }
 
-// domainOf is the domain in which a node counts into an amount, with the wider ones in which
-// that is; false: it does not.
-func (s *State) domainOf(n *Node, amount *ReservedDomain) (string, bool) {
-	if amount.Level == NodeLevel {
-		return n.ID, amount.Domain == "" || amount.Domain == n.ID
+// means says whether an amount is of the domain of a node.
+func (d *ReservedDomain) means(n *Node) bool {
+	return d.Domain == "" || d.Level == NodeLevel && d.Domain == n.ID || d.Level != NodeLevel && d.Domain == n.Domains[d.Level]
+}
+
+// domainsOf numbers the domains of a level, which are the same where those of all wider ones are.
+func (c *chooser) domainsOf(level string) []int32 {
+	if known, ok := c.domains[level]; ok {
+		return known
 	}
-	own := n.Domains[amount.Level]
-	if own == "" || amount.Domain != "" && amount.Domain != own {
-		return "", false
-	}
-	var key []byte
-	for i := range s.Levels {
-		name := s.Levels[i].Name
-		key = appendText(key, n.Domains[name])
-		if name == amount.Level {
-			break
+	numbers, of := make(map[string]int32), make([]int32, len(c.state.Nodes))
+	for n := range c.state.Nodes {
+		node, key := &c.state.Nodes[n], []byte(nil)
+		if of[n] = int32(n); level == NodeLevel {
+			continue
 		}
+		if of[n] = -1; node.Domains[level] == "" {
+			continue
+		}
+		for i := range c.state.Levels {
+			name := c.state.Levels[i].Name
+			if key = appendText(key, node.Domains[name]); name == level {
+				break
+			}
+		}
+		number, known := numbers[string(key)]
+		if !known {
+			number = int32(len(numbers))
+			numbers[string(key)] = number
+		}
+		of[n] = number
 	}
-	return string(key), true
+	c.domains[level] = of
+	return of
 }
 
 // freeFor are the devices of a node of which a reservation may choose: healthy ones that nobody
@@ -160,10 +193,12 @@ func (c *chooser) freeFor(i, n int32) uint64 {
 	return free
 }
 
-// listed are the devices of a mask, none where they are all that is healthy of the node, which
-// is reserved whole then.
-func (c *chooser) listed(n int32, devices uint64) (list []int) {
-	whole := true
+// listed are the devices of a mask, none where they are all that is healthy of the node, and no other
+// reservation has something of it at the same time: then it is reserved whole.
+func (c *chooser) listed(i, n int32, devices uint64) (list []int) {
+	whole := !slices.ContainsFunc(c.held[n], func(h holder) bool {
+		return h.by != i && c.state.Reservations[h.by].overlaps(&c.state.Reservations[i])
+	})
 	for d := range c.state.Nodes[n].Devices {
 		switch {
 		case devices>>d&1 != 0:
@@ -178,6 +213,11 @@ func (c *chooser) listed(n int32, devices uint64) (list []int) {
 	return list
 }
 
+// passed says whether the reservation is over at a time, in microseconds.
+func (r *Reservation) passed(now int64) bool {
+	return !r.Until.IsZero() && micros(r.Until) <= max(now, 0)
+}
+
 // overlaps says whether there is a time at which both reservations last.
 func (r *Reservation) overlaps(other *Reservation) bool {
 	before := func(from, until time.Time) bool { return until.IsZero() || micros(from) < micros(until) }
@@ -185,7 +225,7 @@ func (r *Reservation) overlaps(other *Reservation) bool {
 }
 
 // noteUnmet warns of an amount of which the domains that are meant have less, or that none has.
-func (c *chooser) noteUnmet(i int32, d int, left map[string]int) {
+func (c *chooser) noteUnmet(i int32, d int, left map[int32]int) {
 	asked := int64(c.state.Reservations[i].Domains[d].Devices)
 	wanted, missing := asked*int64(max(1, len(left))), int64(0)
 	for _, short := range left { // a sum: order cannot matter

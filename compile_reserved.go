@@ -39,7 +39,7 @@ func (p *pool) compileReserved(w *world) {
 				parts[at] |= maskOf(of.Devices)
 			}
 		}
-		if r.Until <= max(w.Now, 0) || len(parts) == 0 {
+		if len(parts) == 0 { // or it has passed
 			continue
 		}
 		p.Reserved = append(p.Reserved, r)

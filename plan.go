@@ -177,7 +177,7 @@ type Share struct {
 	Borrowed int64 `json:"borrowed,omitzero"`
 	Lent     int64 `json:"lent,omitzero"`
 	// Reachable is the usable capacity of the nodes that the queue, or some queue below it, may
-	// use, those apart that are reserved for others (B9); PoolTotal is that of the pool.
+	// use, without nodes that are reserved whole for others (B9); PoolTotal is that of the pool.
 	Reachable int64 `json:"reachable,omitzero"`
 	PoolTotal int64 `json:"poolTotal,omitzero"`
 }

@@ -533,12 +533,13 @@ type ReservedNode struct {
 	Devices []int  `json:"devices,omitempty"`
 }
 
-// A ReservedDomain is an amount of devices that is set aside in a domain, or in each of a level. Of
-// which nodes they are is chosen by what there is and what is reserved, and by nothing else, so
-// that it stays while other things change: healthy devices that nobody else uses, of nodes of
-// the queue's pool that are not cordoned, the first by pool, node and index that no other
-// reservation has at the same time. A node of which all healthy devices are chosen is set aside
-// whole. [Reserved] lists them; where a domain has fewer, these are, and [Plan.Warnings] say so.
+// A ReservedDomain is an amount of devices that is set aside in a domain, or in each of a level:
+// healthy devices that nobody else uses, of nodes of the queue's pool that are not cordoned, the
+// first by pool, node and index that no other reservation has at the same time. Reservations choose in
+// the order of their IDs. Work that comes and goes changes nothing of that; a node that comes, goes, is cordoned or
+// fails may, and so may another reservation: then it is of other devices. A node of which all healthy
+// devices are chosen is set aside whole, where no other reservation has something of it. [Reserved]
+// lists them; where a domain has fewer, these are, and [Plan.Warnings] say so.
 type ReservedDomain struct {
 	// Level is the name of one of [State.Levels], or [NodeLevel].
 	Level string `json:"level"`

@@ -34,6 +34,16 @@ func (s spoken) add(r *allot.Reservation, node string, devices []int) {
 	}
 }
 
+// shares says whether another reservation has something of a node while one lasts.
+func (s spoken) shares(r *allot.Reservation, node string) bool {
+	for _, list := range s[node] { // whether there is one: order cannot matter
+		if slices.ContainsFunc(list, func(other *allot.Reservation) bool { return other != r && meet(r, other) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // has says whether a reservation has the device while another lasts, or is that other.
 func (s spoken) has(r *allot.Reservation, node string, device int) bool {
 	meets := func(other *allot.Reservation) bool { return meet(r, other) }
@@ -58,43 +68,62 @@ func (v reserving) readAmounts() {
 	state.Reservations = slices.Clone(state.Reservations)
 	v.state = &state
 	known, byID := make(spoken), make([]*allot.Reservation, len(state.Reservations))
+	candidates := make(map[string][]candidate) // by queue
 	for i := range state.Reservations {
 		r := &state.Reservations[i]
-		byID[i] = r
+		if byID[i] = r; v.passed(r) {
+			continue
+		}
 		for _, of := range r.Nodes {
 			known.add(r, of.Node, of.Devices)
 		}
 	}
 	slices.SortFunc(byID, func(a, b *allot.Reservation) int { return strings.Compare(a.ID, b.ID) })
 	for _, r := range byID {
-		if len(r.Domains) > 0 {
-			r.Nodes = slices.Concat(r.Nodes, v.amounts(r, known))
+		if len(r.Domains) > 0 && !v.passed(r) {
+			if _, listed := candidates[r.Queue]; !listed {
+				candidates[r.Queue] = v.candidates(r)
+			}
+			r.Nodes = v.amounts(r, known, candidates[r.Queue])
 		}
 	}
 }
 
-// amounts are the nodes and devices that the amounts of a reservation come to.
-func (v reserving) amounts(r *allot.Reservation, known spoken) (nodes []allot.ReservedNode) {
+// amounts are the nodes and devices that a reservation names and that its amounts come to.
+func (v reserving) amounts(r *allot.Reservation, known spoken, list []candidate) (nodes []allot.ReservedNode) {
 	taken := make(map[*verifiedNode][]int)
 	for _, amount := range r.Domains {
 		count := make(map[string]int)
-		for _, c := range v.candidates(r) {
-			domain, in := v.domainIn(c.node.source, amount)
+		var at *verifiedNode // its devices stand one behind the other
+		var domain string
+		var in bool
+		for _, c := range list {
+			if c.node != at {
+				at = c.node
+				domain, in = v.domainIn(c.node.source, amount)
+			}
 			if in && count[domain] < amount.Devices && !known.has(r, c.node.source.ID, c.device) && !slices.Contains(taken[c.node], c.device) {
 				count[domain]++
 				taken[c.node] = append(taken[c.node], c.device)
 			}
 		}
 	}
+	for _, of := range r.Nodes {
+		if n := v.nodes[of.Node]; len(taken[n]) > 0 {
+			taken[n] = slices.Concat(taken[n], of.Devices)
+			continue
+		}
+		nodes = append(nodes, of)
+	}
 	for n, devices := range taken { // each node for itself: order cannot matter
 		known.add(r, n.source.ID, devices)
 		healthy := 0
 		for i := range n.source.Devices {
-			if !n.source.Devices[i].Unhealthy {
+			if !n.source.Devices[i].Unhealthy || slices.Contains(devices, i) {
 				healthy++
 			}
 		}
-		if healthy == len(devices) {
+		if healthy == len(devices) && !known.shares(r, n.source.ID) {
 			devices = nil
 		}
 		nodes = append(nodes, allot.ReservedNode{Node: n.source.ID, Devices: devices})

@@ -157,6 +157,7 @@ type verifiedForm struct {
 	queue          *verifiedQueue
 	nonPreemptible bool
 	closed         map[string]closedTo // by node, what is reserved for others (B9)
+	lent           []string            // reservations of others that lend (B9)
 	// What follows is found once it is asked for: asked is what all submitted
 	// tasks ask together, root the tree of groups, scopes what the topology has
 	// to heed, sets the pod sets by name where they are many.

@@ -195,7 +195,7 @@ type turnKey struct {
 	duration       quota.Bound // where anything is promised (B5)
 	limit          quota.Bound
 	least          int64
-	closed         string // what is reserved for others (B9)
+	closed         string // what is reserved for others, and what of it is lent (B9)
 }
 
 // inTurn checks that nobody waits for a place that one alike and younger of its queue
@@ -258,8 +258,8 @@ func (w *verifiedWorkload) turnKey() turnKey {
 		key.duration, key.limit = w.source.Duration, w.source.TimeLimit
 		key.least = w.source.MinDuration
 	}
-	if f.closed != nil {
-		key.closed = fmt.Sprint(f.closed)
+	if len(f.closed)+len(f.lent) > 0 {
+		key.closed = fmt.Sprint(f.closed, f.lent)
 	}
 	return key
 }

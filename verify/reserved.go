@@ -48,13 +48,18 @@ func isMember(r *allot.Reservation, w *allot.Workload, q *verifiedQueue) bool {
 // isForNobody says whether it is maintenance.
 func isForNobody(r *allot.Reservation) bool { return r.Queue == "" && len(r.Workloads) == 0 }
 
-// readReserved notes what is closed now to each form of a workload.
+// readReserved notes what is closed now to each form of a workload, and what is only lent to it.
 func (v reserving) readReserved(w *verifiedWorkload) {
 	now := v.now()
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
 		f.closed = v.closedFrom(now, after(now.UnixMicro(), f.queue.pool.inTheWay(lastingOf(w.source, f.queue))), true, w.source, f)
+		for k := range v.state.Reservations {
+			if r := &v.state.Reservations[k]; r.Lend && !v.passed(r) && !isMember(r, w.source, f.queue) {
+				f.lent = append(f.lent, r.ID)
+			}
+		}
 	}
 }
 
