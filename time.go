@@ -147,3 +147,57 @@ type ReservePolicy struct {
 	Horizon    quota.Bound `json:"horizon,omitzero"`
 	Resolution quota.Bound `json:"resolution,omitzero"`
 }
+
+// A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for
+// workloads by name, or for nobody, which is maintenance. From From until Until only its
+// members run there; before, others start there only if they will have left by From.
+// Reservations that come again are the host's to list one by one, and one that has passed
+// says nothing.
+type Reservation struct {
+	// ID is unique among the reservations and not empty.
+	ID string `json:"id"`
+	// Nodes and Domains are what is set aside, at least one of them.
+	Nodes   []ReservedNode   `json:"nodes,omitempty"`
+	Domains []ReservedDomain `json:"domains,omitempty"`
+	// From is when it begins, Until when it ends, which is later. Zero is at once, and
+	// for ever.
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// Queue is the queue whose work, and that of those below it, are its members; Workloads
+	// name others, which need not be there. Neither is maintenance: its nodes are no
+	// capacity while it lasts (F1).
+	Queue     string   `json:"queue,omitzero"`
+	Workloads []string `json:"workloads,omitempty"`
+	// Evict: at From what is no member and preemptible is evicted, and until then may start
+	// there whatever its end is; else it is waited for. Drain evicts also what is not
+	// preemptible.
+	Evict bool `json:"evict,omitzero"`
+	Drain bool `json:"drain,omitzero"`
+	// Lend lets preemptible work of others run there, and start whatever its end is, behind
+	// the members: it goes when one of them wants the place, and not before (B9).
+	Lend bool `json:"lend,omitzero"`
+}
+
+// A ReservedNode is a node, or some devices of it, that is set aside.
+type ReservedNode struct {
+	// Node is its ID, Devices are the indices of its devices; none is the whole node.
+	Node    string `json:"node"`
+	Devices []int  `json:"devices,omitempty"`
+}
+
+// A ReservedDomain is an amount of devices that is set aside in a domain, or in each of a level:
+// healthy devices that nobody else uses, of nodes of the queue's pool that are not cordoned, the
+// first by pool, node and index that no other reservation has at the same time. Reservations choose in
+// the order of their IDs. Work that comes and goes changes nothing of that; a node that comes, goes, is cordoned or
+// fails may, and so may another reservation: then it is of other devices. A node of which all healthy
+// devices are chosen is set aside whole, where no other reservation has something of it. [Reserved]
+// lists them; where a domain has fewer, these are, and [Plan.Warnings] say so.
+type ReservedDomain struct {
+	// Level is the name of one of [State.Levels], or [NodeLevel].
+	Level string `json:"level"`
+	// Domain is the name of a domain of it, or the ID of a node; empty is each by itself, and so
+	// is each of several of that name in different wider ones.
+	Domain string `json:"domain,omitzero"`
+	// Devices is how many; it must be positive.
+	Devices int `json:"devices"`
+}
