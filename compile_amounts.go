@@ -3,7 +3,6 @@ package allot
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/allotsched/allot/internal/prose"
 )
@@ -220,8 +219,7 @@ func (r *Reservation) passed(now int64) bool {
 
 // overlaps says whether there is a time at which both reservations last.
 func (r *Reservation) overlaps(other *Reservation) bool {
-	before := func(from, until time.Time) bool { return until.IsZero() || micros(from) < micros(until) }
-	return before(r.From, other.Until) && before(other.From, r.Until)
+	return !r.passed(micros(other.From)) && !other.passed(micros(r.From))
 }
 
 // noteUnmet warns of an amount of which the domains that are meant have less, or that none has.

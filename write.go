@@ -187,8 +187,8 @@ func (p *pool) reported(s *State) []bool {
 	return out
 }
 
-// reachable is the usable capacity of the nodes that the queue, or some queue below it, may use, by
-// resource (F1).
+// reachable is the usable capacity of the nodes that the queue, or some queue below it, may use, without
+// those that are reserved whole for others, by resource (F1, B9).
 func (p *pool) reachable(q int) []int64 {
 	reach := p.Reach[q]
 	if reach < 0 {

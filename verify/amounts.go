@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/allotsched/allot"
 )
@@ -52,10 +51,10 @@ func (s spoken) has(r *allot.Reservation, node string, device int) bool {
 
 // meet says whether two reservations last at some time both; times count to the microsecond.
 func meet(a, b *allot.Reservation) bool {
-	ends := func(r *allot.Reservation, at time.Time) bool {
-		return !r.Until.IsZero() && r.Until.UnixMicro() <= max(at.UnixMicro(), time.Time{}.UnixMicro())
+	over := func(r, other *allot.Reservation) bool {
+		return !r.Until.IsZero() && r.Until.UnixMicro() <= other.From.UnixMicro()
 	}
-	return !ends(a, b.From) && !ends(b, a.From)
+	return !over(a, b) && !over(b, a)
 }
 
 // readAmounts has every reservation name the nodes of which it has its amounts, as if people had

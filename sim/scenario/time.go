@@ -287,29 +287,14 @@ func readReservation(r *allot.Reservation, a arg) error {
 
 // parseAmounts reads a list of DEVICES@LEVEL or DEVICES@LEVEL:DOMAIN.
 func parseAmounts(text string) ([]allot.ReservedDomain, error) {
-	if text == none {
-		return nil, nil
-	}
-	var list []allot.ReservedDomain
-	for _, part := range split(text, ",") {
-		devices, of, ok := cut(part, "@")
-		var d allot.ReservedDomain
-		var err error
-		if d.Devices, err = integer[int](devices); err != nil || !ok {
-			return nil, misshapen(err, part, "DEVICES@LEVEL:DOMAIN")
+	return parseCounted(text, "DEVICES@LEVEL:DOMAIN", func(n int, what string) (d allot.ReservedDomain, err error) {
+		level, domain, one := cut(what, ":")
+		d.Devices = n
+		if d.Level, err = unquote(level); err == nil && one {
+			d.Domain, err = unquote(domain)
 		}
-		level, domain, one := cut(of, ":")
-		if d.Level, err = unquote(level); err != nil {
-			return nil, err
-		}
-		if one {
-			if d.Domain, err = unquote(domain); err != nil {
-				return nil, err
-			}
-		}
-		list = append(list, d)
-	}
-	return list, nil
+		return d, err
+	})
 }
 
 // amountsText writes a list that parseAmounts reads.

@@ -229,25 +229,32 @@ func (d *definition) readTopology(a arg) (known bool, err error) {
 	return false, nil
 }
 
-// parseSlices reads a list of SIZE@LEVEL.
-func parseSlices(text string) ([]allot.Slice, error) {
+// parseCounted reads a list, or none, of how many of what: a number, an @ and what of says.
+func parseCounted[T any](text, form string, of func(n int, what string) (T, error)) (list []T, err error) {
 	if text == none {
 		return nil, nil
 	}
-	var list []allot.Slice
 	for _, part := range split(text, ",") {
-		size, level, ok := cut(part, "@")
-		var s allot.Slice
-		var err error
-		if s.Size, err = integer[int](size); err != nil || !ok {
-			return nil, misshapen(err, part, "SIZE@LEVEL")
+		number, what, ok := cut(part, "@")
+		n, err := integer[int](number)
+		if err != nil || !ok {
+			return nil, misshapen(err, part, form)
 		}
-		if s.Level, err = unquote(level); err != nil {
+		one, err := of(n, what)
+		if err != nil {
 			return nil, err
 		}
-		list = append(list, s)
+		list = append(list, one)
 	}
 	return list, nil
+}
+
+// parseSlices reads a list of SIZE@LEVEL.
+func parseSlices(text string) ([]allot.Slice, error) {
+	return parseCounted(text, "SIZE@LEVEL", func(n int, what string) (allot.Slice, error) {
+		level, err := unquote(what)
+		return allot.Slice{Size: n, Level: level}, err
+	})
 }
 
 // topology writes what readTopology reads, but for slices.
