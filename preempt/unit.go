@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -325,6 +326,20 @@ func (r *Evaluator) Unit(id UnitID) *Unit { return r.units[id] }
 
 // Taken says whether the search at hand has taken a unit.
 func (r *Evaluator) Taken(id UnitID) bool { return r.state[id].taken }
+
+// TakenOf yields the units of a workload that the search at hand has taken. It allocates nothing.
+func (r *Evaluator) TakenOf(work int32) iter.Seq[UnitID] {
+	return func(yield func(UnitID) bool) {
+		if int(work) >= len(r.byWork) {
+			return
+		}
+		for id := r.byWork[work]; id >= 0; id = r.state[id].next {
+			if r.state[id].taken && !yield(id) {
+				return
+			}
+		}
+	}
+}
 
 // Of returns the units of a workload that run or are claimed, the last entered
 // first.
