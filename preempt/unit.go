@@ -327,30 +327,21 @@ func (r *Evaluator) Unit(id UnitID) *Unit { return r.units[id] }
 // Taken says whether the search at hand has taken a unit.
 func (r *Evaluator) Taken(id UnitID) bool { return r.state[id].taken }
 
-// TakenOf yields the units of a workload that the search at hand has taken. It allocates nothing.
-func (r *Evaluator) TakenOf(work int32) iter.Seq[UnitID] {
+// Of yields the units of a workload that run or are claimed, the last entered first; the one at hand may be
+// forgotten.
+func (r *Evaluator) Of(work int32) iter.Seq[UnitID] {
 	return func(yield func(UnitID) bool) {
 		if int(work) >= len(r.byWork) {
 			return
 		}
-		for id := r.byWork[work]; id >= 0; id = r.state[id].next {
-			if r.state[id].taken && !yield(id) {
+		for id := r.byWork[work]; id >= 0; {
+			next := r.state[id].next
+			if !yield(id) {
 				return
 			}
+			id = next
 		}
 	}
-}
-
-// Of returns the units of a workload that run or are claimed, the last entered
-// first.
-func (r *Evaluator) Of(work int32) []UnitID {
-	var out []UnitID
-	if int(work) < len(r.byWork) {
-		for id := r.byWork[work]; id >= 0; id = r.state[id].next {
-			out = append(out, id)
-		}
-	}
-	return out
 }
 
 // vacate frees the places and the charge of a unit.

@@ -328,16 +328,15 @@ func (o *outs) has(i, step int32) bool {
 	room := o.pool.Room
 	if o.asked != i+1 {
 		o.asked, o.some = i+1, false
-		for range room.TakenOf(i) {
-			o.some = true
-			break
+		for id := range room.Of(i) {
+			o.some = o.some || room.Taken(id)
 		}
 	}
 	if !o.some {
 		return false
 	}
-	for id := range room.TakenOf(i) {
-		if room.Unit(id).Step == step {
+	for id := range room.Of(i) {
+		if room.Taken(id) && room.Unit(id).Step == step {
 			return true
 		}
 	}
