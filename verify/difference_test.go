@@ -190,7 +190,7 @@ func TestVerifyRefusesParts(t *testing.T) {
 		{"its minimum holds less than is told", partState, func(s *allot.State, p *allot.Plan) {
 			w := workloadOf(s, "w9")
 			w.PodSets[0].Count, w.PodSets[0].Min = 2, 1 // and it has grown by one
-			w.Tasks = slices.Insert(w.Tasks, 1, allot.Task{PodSet: "a", Index: 1, Node: "n0", Devices: []int{2}, Since: s.Now.Add(time.Hour)})
+			w.Tasks = slices.Insert(w.Tasks, 1, allot.Task{PodSet: "a", Index: 1, Node: "n0", Devices: []int{0}, Since: time.Unix(1, 0)})
 			sides := *p.Actions[0].Reason.Subtrees
 			sides.Victim.After = sides.Victim.Before - 2000
 			p.Actions[0].Reason.Subtrees = &sides
