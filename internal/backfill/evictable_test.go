@@ -84,7 +84,7 @@ func (l *looseLife) decide() error {
 	if err := verify.Plan(before, plan); err != nil {
 		return fmt.Errorf("%v\n%v", err, plan)
 	}
-	gone := make(map[string]int)
+	gone, others := make(map[string]int), 0
 	for _, a := range plan.Actions {
 		switch {
 		case a.Kind == allot.Start:
@@ -96,18 +96,22 @@ func (l *looseLife) decide() error {
 			if a.Behind != "" {
 				l.behind++
 			}
+			if len(a.After) == 0 { // maybe within its lines, as who goes for it is not (B4)
+				others += len(a.Tasks)
+			}
 		case a.Kind == allot.Evict && a.Reason.Code == allot.Behind:
 			l.evicted++
 			gone[a.Reason.Workload]++
 			if w := named(before, a.Workload); w.Tasks[0].Behind != a.Reason.Workload {
 				return fmt.Errorf("%s goes for %s, behind which it does not stand\n%v", a.Workload, a.Reason.Workload, plan)
 			}
+		case a.Kind == allot.Move && a.Reason.Code == allot.Behind: // who goes may find another place (M4)
 		default:
 			return fmt.Errorf("%v", plan)
 		}
 	}
 	for by, n := range gone { // each by itself: order cannot matter
-		if w := named(before, by); n != w.PodSets[0].Count-freeAt(before, before.Now, "") {
+		if w := named(before, by); n > w.PodSets[0].Count-max(0, freeAt(before, before.Now, "")-others) {
 			return fmt.Errorf("%d go for %s, of %d, where %d are free\n%v", n, by, w.PodSets[0].Count, freeAt(before, before.Now, ""), plan)
 		}
 	}
