@@ -331,7 +331,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 	s.refusal.Steps++
 	s.room.Effort.Spend(1)
-	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates) || s.takesTooLittle(nodes[0], s.fit.missingOn(nodes[0]), candidates)) {
+	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates) || takesTooLittle(s, nodes[0], s.fit.missingOn(nodes[0]), candidates)) {
 		return
 	}
 	s.ask.place, s.ask.beyond = nodes, false
@@ -418,7 +418,7 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 // takesTooLittle is a sound bound (M8) of a reclaim: with what is free on a node and the most
 // that it may take of those there, of each leaf by R9 either its excess or what is not
 // protected, the node does not take so many tasks.
-func (s *search) takesTooLittle(n int32, tasks int64, here []UnitID) bool {
+func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
 	r, a, f := s.room, s.ask, s.fit
 	if !a.reclaims() || len(a.short) != 1 || f.rooms == nil || a.relocates() {
 		return false
