@@ -22,8 +22,9 @@ func (q quality) compare(other quality) int { return slices.Compare(q[:], other[
 // them.
 func balance(parts []part, n, unit int64) []*part {
 	order := byRoom(parts)
-	if fewest := packed(parts, n); order[fewest-1].apart {
-		return order[:fewest]
+	few := fewestFirst(order, n)
+	if used := packed(parts, n); few[used-1].apart {
+		return few[:used]
 	}
 	proper := firstOf(order, func(p *part) bool { return p.apart })
 	order = order[:proper]
