@@ -2,7 +2,6 @@ package gang
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -78,31 +77,6 @@ func (w *search) lacking(where area, level placement.Level) (out area) {
 		}
 	}
 	return out
-}
-
-// balanced places what is inside v in parts that differ as little as they can, of those
-// that do in the fewest domains: parts that differ by one at most wherever they are found
-// first.
-func (w *search) balanced(v int32, sets []int32, among []area) bool {
-	var best area
-	least := int32(math.MaxInt32)
-	for n := 1; n <= mostOf(among); n++ {
-		for _, one := range choices(w, sets, among, n) {
-			if w.attempt(func() bool {
-				difference, found := w.evenly(v, one.area)
-				if found && difference < least {
-					best, least = one.area, difference
-				}
-				return found && difference <= 1
-			}) {
-				return true
-			}
-			if w.cut {
-				return false
-			}
-		}
-	}
-	return best != nil && w.spread(v, best)
 }
 
 // spread places what is inside v in some domains, as evenly as it goes.
