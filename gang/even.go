@@ -1,6 +1,10 @@
 package gang
 
-import "math"
+import (
+	"math"
+
+	"github.com/allotsched/allot/placement"
+)
 
 // Even parts of sets of several shapes are found piece by piece, or, where the pieces that
 // went first stand in the way, by trying every way to part them, within a budget.
@@ -16,8 +20,8 @@ const (
 
 // A parting bounds how many tasks each of some domains is given.
 type parting struct {
-	of          []int32 // by node its domain's number, −1 where it is in none
-	given       []int32 // by domain
+	of          map[int32]int32 // by node the number of its domain; all that are looked at are in one
+	given       []int32         // by domain
 	least, most int32
 	missing     int32 // tasks without which some domain has less than the least
 	left        int32 // tasks that have no place yet
@@ -30,7 +34,7 @@ func (p *parting) open(node int32) bool {
 		return true
 	}
 	of := p.of[node]
-	return of >= 0 && p.given[of] < p.most && (p.given[of] < p.least || p.missing < p.left)
+	return p.given[of] < p.most && (p.given[of] < p.least || p.missing < p.left)
 }
 
 // give counts a task that is placed on a node, or with −1 one that is taken back.
@@ -45,16 +49,33 @@ func (p *parting) give(node, tasks int32) {
 	p.left -= tasks
 }
 
+// A balancing is the search for parts that differ as little as they can.
+type balancing struct {
+	*search
+	v     int32
+	total int32 // tasks
+	rooms map[placement.Domain]partRoom
+	steps int // places that may still be taken
+}
+
+// A partRoom is what a domain takes of what is parted: tasks, each set by itself, on how
+// many nodes.
+type partRoom struct {
+	takes int64
+	nodes int
+}
+
 // balanced places what is inside v in parts that differ as little as they can, of those
 // that do in the fewest domains: parts that differ by one at most wherever they are found
 // first.
 func (w *search) balanced(v int32, sets []int32, among []area) bool {
+	b := &balancing{search: w, v: v, total: w.tasksIn(v), steps: w.most(mostEvenSteps)}
+	b.look(sets, among)
 	var best area
-	least, most, steps := int32(math.MaxInt32), mostOf(among), w.most(mostEvenSteps)
-	total := w.tasksIn(v)
-	for n := 1; n <= min(most, int(total)); n++ {
-		choices := choices(w, sets, among, n)
-		for _, one := range choices {
+	least, byCount := int32(math.MaxInt32), make([][]candidate, 1+min(mostOf(among), int(b.total)))
+	for n := 1; n < len(byCount); n++ {
+		byCount[n] = choices(w, sets, among, n)
+		for _, one := range byCount[n] {
 			if w.attempt(func() bool {
 				difference, found := w.evenly(v, one.area)
 				if found && difference < least {
@@ -68,76 +89,90 @@ func (w *search) balanced(v int32, sets []int32, among []area) bool {
 				return false
 			}
 		}
-		low := total / int32(n)
-		if w.partedBy(v, choices, low, (total+int32(n)-1)/int32(n), &steps) {
+		if low := b.total / int32(n); b.inParts(byCount[n], low, (b.total+int32(n)-1)/int32(n)) {
 			return true
 		}
 	}
-	for more := int32(2); more <= least && more < total && steps > 0; more++ {
-		for n := 2; n <= min(most, int(total)) && (more < least || n < len(best)); n++ {
-			choices := choices(w, sets, among, n)
-			for low := total / int32(n); low > 0 && (low+more)*int32(n) >= total; low-- {
-				if w.partedBy(v, choices, low, low+more, &steps) {
+	return b.differing(byCount, least, len(best)) || best != nil && !w.cut && w.spread(v, best)
+}
+
+// look finds out what the domains take, where there is little enough to try every way.
+func (b *balancing) look(sets []int32, among []area) {
+	if b.total > mostDeepTasks {
+		b.steps = 0
+		return
+	}
+	b.rooms = make(map[placement.Domain]partRoom)
+	for _, all := range among {
+		for i, d := range all {
+			one := partRoom{nodes: b.nodesWithRoom(all[i : i+1])}
+			for _, s := range sets {
+				one.takes += min(b.takes(s, all[i:i+1], nil), int64(b.g.added(b.u, int(s))))
+			}
+			b.rooms[d] = one
+		}
+	}
+}
+
+// differing places what is inside v in parts that differ by two or more, by less than so
+// many or in fewer domains.
+func (b *balancing) differing(byCount [][]candidate, least int32, count int) bool {
+	for more := int32(2); more <= least && more < b.total && b.steps > 0; more++ {
+		for n := 2; n < len(byCount) && (more < least || n < count); n++ {
+			for low := b.total / int32(n); low > 0 && (low+more)*int32(n) >= b.total; low-- {
+				if b.inParts(byCount[n], low, low+more) {
 					return true
 				}
 			}
 		}
 	}
-	return best != nil && !w.cut && w.spread(v, best)
+	return false
 }
 
-// partedBy tries every way to place what is inside v in one of some choices of domains, of
-// which each takes at least and at most so many tasks, where it is small. It counts down
-// the steps that are left.
-func (w *search) partedBy(v int32, choices []candidate, least, most int32, steps *int) bool {
-	if w.tasksIn(v) > mostDeepTasks {
-		return false
-	}
+// inParts tries every way to place what is inside v in one of some choices of domains, of
+// which each takes at least and at most so many tasks.
+func (b *balancing) inParts(choices []candidate, least, most int32) bool {
 	for i := range choices {
-		if *steps <= 0 || w.cut {
+		some := choices[i].area
+		if b.steps <= 0 || b.cut {
 			return false
 		}
-		some := choices[i].area
-		if !w.mayPart(v, some, least, most) || w.nodesWithRoom(some) > mostDeepNodes {
+		if b.steps--; !b.mayPart(some, least, most) {
 			continue
 		}
-		d := newDeepSearch(w)
-		d.most = min(d.most, mostEvenStepsEach, *steps)
-		d.parting = w.partingOf(v, some, least, most)
-		found := d.children(v, some, func() bool { return d.parting.missing == 0 })
-		*steps -= max(1, d.steps)
-		if w.waste(d.steps); found {
+		d := newDeepSearch(b.search)
+		d.most = min(d.most, mostEvenStepsEach, b.steps)
+		d.parting = b.parting(some, least, most)
+		found := d.children(b.v, some, func() bool { return d.parting.missing == 0 })
+		b.steps -= d.steps
+		if b.waste(d.steps); found {
 			return true
 		}
 	}
 	return false
 }
 
-// mayPart is a sound bound: each domain takes so many of what is inside v, each set by
-// itself, as it is to be given.
-func (w *search) mayPart(v int32, some area, least, most int32) bool {
-	sets, total := w.setsIn(v), int64(0)
-	for i := range some {
-		takes := int64(0)
-		for _, s := range sets {
-			takes += min(w.takes(s, some[i:i+1], nil), int64(w.g.added(w.u, int(s))))
-		}
-		if takes < int64(least) {
+// mayPart is a sound bound: each domain takes so many tasks as it is to be given, each set
+// by itself. It also says no where the domains have more nodes than every way is tried on.
+func (b *balancing) mayPart(some area, least, most int32) bool {
+	takes, nodes := int64(0), 0
+	for _, d := range some {
+		room := b.rooms[d]
+		if room.takes < int64(least) {
 			return false
 		}
-		total += min(takes, int64(most))
+		takes += min(room.takes, int64(most))
+		nodes += room.nodes
 	}
-	return total >= int64(w.tasksIn(v))
+	return takes >= int64(b.total) && nodes <= mostDeepNodes
 }
 
-func (w *search) partingOf(v int32, some area, least, most int32) *parting {
-	p := &parting{of: make([]int32, len(w.x.Rooms(w.g.sets[w.order[0]].Shape))), given: make([]int32, len(some)),
-		least: least, most: most, missing: least * int32(len(some)), left: w.tasksIn(v)}
-	for node := range p.of {
-		p.of[node] = -1
-	}
+// parting bounds the tasks of each of some domains.
+func (b *balancing) parting(some area, least, most int32) *parting {
+	p := &parting{of: make(map[int32]int32), given: make([]int32, len(some)),
+		least: least, most: most, missing: least * int32(len(some)), left: b.total}
 	for i, d := range some {
-		for _, node := range w.t.Nodes(d) {
+		for _, node := range b.t.Nodes(d) {
 			p.of[node] = int32(i)
 		}
 	}
