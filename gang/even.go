@@ -68,7 +68,7 @@ type partRoom struct {
 // balanced places what is inside v in parts that differ as little as they can, of those
 // that do in the fewest domains: parts that differ by one at most wherever they are found
 // first.
-func (w *search) balanced(v int32, sets []int32, among []area) bool {
+func balanced(w *search, v int32, sets []int32, among []area) bool {
 	b := &balancing{search: w, v: v, total: w.tasksIn(v), steps: w.most(mostEvenSteps)}
 	b.look(sets, among)
 	var best area
@@ -93,7 +93,7 @@ func (w *search) balanced(v int32, sets []int32, among []area) bool {
 			return true
 		}
 	}
-	return b.differing(byCount, least, len(best)) || best != nil && !w.cut && w.spread(v, best)
+	return b.differing(byCount, least, len(best)) || best != nil && !w.cut && spread(w, v, best)
 }
 
 // look finds out what the domains take, where there is little enough to try every way.

@@ -215,7 +215,7 @@ func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice)
 			e := w.t.Of(nodes[0], level)
 			lacks := e < 0
 			if lacks {
-				e = w.aloneAt(nodes[0], level, cuts)
+				e = aloneAt(w.t, nodes[0], level, cuts)
 			}
 			add(e, lacks)
 			nodes = nodes[len(w.t.Nodes(e)):]
@@ -227,15 +227,15 @@ func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice)
 
 // aloneAt is the domain that a node which lacks a level is in there: of the node alone or,
 // where slices are to be in one, the widest below that it has.
-func (w *search) aloneAt(node int32, level placement.Level, cuts []Slice) placement.Domain {
+func aloneAt(t *placement.Topology, node int32, level placement.Level, cuts []Slice) placement.Domain {
 	narrower := level + 1
 	if len(cuts) == 0 {
-		narrower = w.t.NodeLevel()
+		narrower = t.NodeLevel()
 	}
-	e := w.t.Of(node, narrower)
+	e := t.Of(node, narrower)
 	for e < 0 {
 		narrower++
-		e = w.t.Of(node, narrower)
+		e = t.Of(node, narrower)
 	}
 	return e
 }

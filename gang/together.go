@@ -28,21 +28,21 @@ func (w *search) parted(v int32, areas []area, c Constraint) bool {
 		return false
 	}
 	sets := w.setsIn(v)
-	among, beside := w.toChoose(sets, areas, c)
+	among, beside := toChoose(w, sets, areas, c)
 	switch c.Mode {
 	case Spread:
-		return slices.ContainsFunc(slices.Concat(among, beside), func(all area) bool { return w.spread(v, all) })
+		return slices.ContainsFunc(slices.Concat(among, beside), func(all area) bool { return spread(w, v, all) })
 	case Balance:
-		if w.balanced(v, sets, among) {
+		if balanced(w, v, sets, among) {
 			return true
 		}
 	}
-	return w.inFewest(v, sets, among, c) || w.inFewest(v, sets, beside, c)
+	return inFewest(w, v, sets, among, c) || inFewest(w, v, sets, beside, c)
 }
 
 // toChoose are, by area, the domains of the preferred level, and these with the nodes that
 // lack it, where there are any: of either at least two.
-func (w *search) toChoose(sets []int32, areas []area, c Constraint) (among, beside []area) {
+func toChoose(w *search, sets []int32, areas []area, c Constraint) (among, beside []area) {
 	choose := func(all area) area {
 		if c.Mode == Spread {
 			return all
@@ -57,7 +57,7 @@ func (w *search) toChoose(sets []int32, areas []area, c Constraint) (among, besi
 		if len(all) > 1 {
 			among = append(among, choose(all))
 		}
-		if lacking := w.lacking(where, c.Preferred); len(lacking) > 0 && len(all)+len(lacking) > 1 {
+		if lacking := lacking(w, where, c.Preferred); len(lacking) > 0 && len(all)+len(lacking) > 1 {
 			beside = append(beside, choose(slices.Concat(all, lacking)))
 		}
 	}
@@ -65,7 +65,7 @@ func (w *search) toChoose(sets []int32, areas []area, c Constraint) (among, besi
 }
 
 // lacking are the nodes of an area that lack a level and take something of the unit.
-func (w *search) lacking(where area, level placement.Level) (out area) {
+func lacking(w *search, where area, level placement.Level) (out area) {
 	for _, d := range where {
 		if w.t.LevelOf(d) >= level {
 			continue
@@ -80,7 +80,7 @@ func (w *search) lacking(where area, level placement.Level) (out area) {
 }
 
 // spread places what is inside v in some domains, as evenly as it goes.
-func (w *search) spread(v int32, domains area) bool {
+func spread(w *search, v int32, domains area) bool {
 	return w.attempt(func() bool {
 		_, found := w.evenly(v, domains)
 		return found
@@ -89,7 +89,7 @@ func (w *search) spread(v int32, domains area) bool {
 
 // inFewest places what is inside v in the fewest of some domains in which it finds its
 // places, the quick way or, of as many, any.
-func (w *search) inFewest(v int32, sets []int32, among []area, c Constraint) bool {
+func inFewest(w *search, v int32, sets []int32, among []area, c Constraint) bool {
 	for n := 1; n <= mostOf(among) && !w.cut; n++ {
 		choices := choices(w, sets, among, n)
 		for _, place := range [...]func(area) bool{
@@ -121,7 +121,7 @@ func mostOf(among []area) (most int) {
 // where it is balanced and finds its places so, else in few domains of the narrower levels.
 func (w *search) inAll(v int32, some area, c Constraint) bool {
 	if c.Mode == Balance && len(some) > 1 {
-		return w.spread(v, some) || w.children(v, some, Constraint{})
+		return spread(w, v, some) || w.children(v, some, Constraint{})
 	}
 	return finds(w, v, some) && w.closest(v, some, c.Preferred+1)
 }
@@ -230,7 +230,7 @@ func eachChoice(all []placement.Domain, n int, f func(area)) {
 // largest part exceeds the smallest.
 func (w *search) evenly(v int32, domains area) (difference int32, found bool) {
 	given := make([]int32, len(domains))
-	domains = w.leastWanted(w.setsIn(v), domains)
+	domains = leastWanted(w, w.setsIn(v), domains)
 	for _, child := range w.childrenOf(v) {
 		s := w.g.tree[child].set
 		if c := w.bound(child); s < 0 || c.Preferred > 0 || w.sliced(s) && w.broken(s) {
@@ -258,7 +258,7 @@ func (w *search) evenly(v int32, domains area) (difference int32, found bool) {
 
 // leastWanted orders domains by how many of the sets have room there, the fewest first: who
 // has a choice leaves the others theirs.
-func (w *search) leastWanted(sets []int32, domains area) area {
+func leastWanted(w *search, sets []int32, domains area) area {
 	list := make([]candidate, len(domains))
 	for i := range domains {
 		list[i].area = domains[i : i+1]
