@@ -143,7 +143,7 @@ func (b *balancing) inParts(choices []candidate, least, most int32) bool {
 		d := newDeepSearch(b.search)
 		d.most = min(d.most, mostEvenStepsEach, b.steps)
 		d.parting = b.parting(some, least, most)
-		found := d.children(b.v, some, func() bool { return d.parting.missing == 0 })
+		found := d.children(b.v, some, func() bool { return true })
 		b.steps -= d.steps
 		if b.waste(d.steps); found {
 			return true
