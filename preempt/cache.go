@@ -188,7 +188,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 		noteBeyond(s, n)
 	}()
 	kinds := s.kinds()
-	if s.takesTooLittle(n, s.fit.missingOn(n), s.here) {
+	if takesTooLittle(s, n, s.fit.missingOn(n), s.here) {
 		kinds = nil
 	}
 	for _, kind := range kinds {

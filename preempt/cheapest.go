@@ -21,7 +21,7 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		}
 		s.refusal.Steps++
 		here := s.on(s.room.oneNode(n), candidates)
-		if s.takesTooLittle(n, int64(s.fit.rooms[n])+1, here) {
+		if takesTooLittle(s, n, int64(s.fit.rooms[n])+1, here) {
 			continue
 		}
 		if o, ok := s.offer(n, here); ok {
