@@ -331,7 +331,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 	s.refusal.Steps++
 	s.room.Effort.Spend(1)
-	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates)) {
+	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates) || takesTooLittle(s, nodes[0], s.fit.missingOn(nodes[0]), candidates)) {
 		return
 	}
 	s.ask.place, s.ask.beyond = nodes, false
@@ -399,7 +399,7 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 	if f.rooms == nil || f.need == 1 && s.ask.mode != Consolidate || s.ask.relocates() {
 		return false
 	}
-	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])
+	missing := f.missingOn(n)
 	for _, need := range s.ask.Need { // of all tasks together, which are alike
 		most := s.ask.nodes(r.Index).MostFree(n, need.Resource)
 		for _, id := range candidates {
@@ -413,6 +413,44 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 		}
 	}
 	return false
+}
+
+// takesTooLittle is a sound bound (M8) of a reclaim: with what is free on a node and the most
+// that it may take of those there, of each leaf by R9 either its excess or what is not
+// protected, the node does not take so many tasks.
+func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
+	r, a, f := s.room, s.ask, s.fit
+	if !a.reclaims() || len(a.short) != 1 || f.rooms == nil || a.relocates() {
+		return false
+	}
+	res := a.short[0]
+	each := a.Need.Of(res) / int64(f.need) // of all tasks together, which are alike
+	if each == 0 {
+		return false // nothing is known of it
+	}
+	most := a.nodes(r.Index).MostFree(n, res)
+	for i, id := range here {
+		leaf := r.state[id].leaf
+		if !r.single(id) {
+			return false // who goes with it may free something here
+		}
+		if slices.ContainsFunc(here[:i], func(other UnitID) bool { return r.state[other].leaf == leaf }) {
+			continue
+		}
+		all, loose := int64(0), int64(0)
+		for _, other := range here[i:] {
+			if r.state[other].leaf != leaf {
+				continue
+			}
+			held := r.units[other].Charge.Of(res)
+			all = addUpTo(all, held)
+			if r.protectionOf(a, other) == none {
+				loose = addUpTo(loose, held)
+			}
+		}
+		most = addUpTo(most, min(all, max(loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
+	}
+	return most/each < tasks
 }
 
 // fewMove is a sound bound (M8) for a single task that no node takes as things stand: a node does not
