@@ -48,7 +48,7 @@ func (x *Index) Admissible(s Shape, node int32) bool {
 // MakesRoom is a sound bound: whether there would be room for more tasks of the shape on the
 // node once one that stands at the place has gone. False is that it is not plain, as more is
 // given out there than there is, or the task could not be placed there anew.
-func (x *Index) MakesRoom(s Shape, p Place) bool {
+func MakesRoom(x *Index, s Shape, p Place) bool {
 	if p.Pipelined || !x.Admits(s, p) {
 		return false
 	}

@@ -214,7 +214,7 @@ func (m *machine) give(t *rapid.T) {
 	h := m.held[i]
 	m.held = append(append([]held{}, m.held[:i]...), m.held[i+1:]...)
 	shape := m.shapes[h.shape]
-	room, makes := m.index.RoomOn(shape, h.place.Node), m.index.MakesRoom(shape, h.place)
+	room, makes := m.index.RoomOn(shape, h.place.Node), MakesRoom(m.index, shape, h.place)
 	if err := m.index.Give(shape, h.place); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func (m *machine) reject(t *rapid.T) {
 	got := m.index.Reject(m.shapes[i])
 	want := Rejection{Counts: counts, Ever: ever, Nearest: nearest, Free: m.model.free(m.requests[i].Set)}
 	for res, some := range append([]int64{want.Free.Milli}, want.Free.Amounts...) {
-		if free := m.index.FreeOf(m.requests[i].Set, int32(res)); free != some {
+		if free := FreeOf(m.index, m.requests[i].Set, int32(res)); free != some {
 			t.Fatalf("%d free of resource %d, want %d", free, res, some)
 		}
 	}

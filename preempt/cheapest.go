@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // tryCheapest looks for a set of nodes that are cheap to clear, for a gang of
@@ -113,7 +115,7 @@ func (f *firsts) offer(s *search, node []int32, here []UnitID) (offer, bool) {
 		}
 	}
 	u := r.units[first]
-	if !r.alone(first) || u.Tasks[0].Shape != s.fit.shape() || !r.Index.MakesRoom(u.Tasks[0].Shape, u.Tasks[0].Place) {
+	if !r.alone(first) || u.Tasks[0].Shape != s.fit.shape() || !placement.MakesRoom(r.Index, u.Tasks[0].Shape, u.Tasks[0].Place) {
 		return offer{}, false
 	}
 	o := offer{node: node[0], list: list{nodes: node, moved: u.GPUs}}

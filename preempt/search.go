@@ -142,7 +142,7 @@ type search struct {
 	weighed  []cacheEntry
 	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
 	here     []UnitID
-	standsOn []int32     // scratch of mostMoved
+	standsOn []int32     // scratch of noneMove
 	ordered  [2][]UnitID // scratch of compareLists
 }
 
@@ -427,16 +427,17 @@ func fewMove(s *search, candidates []UnitID) bool {
 // mostLeft is what of a resource may be free at most on the nodes where workloads of some units stand, once
 // those of them have gone that find another place as things stand.
 func mostLeft(s *search, candidates []UnitID, res int32) (most int64) {
-	r, nodes := s.room, s.standsOn[:0]
-	for i, id := range candidates {
-		if slices.ContainsFunc(candidates[:i], func(other UnitID) bool { return r.units[other].Work == r.units[id].Work }) {
+	r := s.room
+	r.onNodes.begin(r.Nodes)
+	r.ofWorks.begin(len(r.byWork))
+	for _, id := range candidates {
+		if !r.ofWorks.mark(r.units[id].Work) {
 			continue
 		}
 		for of := r.byWork[r.units[id].Work]; of >= 0; of = r.state[of].next {
 			u := r.units[of]
 			for at := range u.Tasks {
-				if n := u.Tasks[at].Place.Node; !slices.Contains(nodes, n) {
-					nodes = append(nodes, n)
+				if n := u.Tasks[at].Place.Node; r.onNodes.mark(n) {
 					most = addUpTo(most, r.Index.MostFree(n, res))
 				}
 			}
@@ -445,7 +446,6 @@ func mostLeft(s *search, candidates []UnitID, res int32) (most int64) {
 			}
 		}
 	}
-	s.standsOn = nodes
 	return most
 }
 

@@ -298,11 +298,11 @@ func (w closing) writeAfter(d *Decision, from int) error {
 		x := l.before[slices.Index(w.Pools, p)]
 		return x, l.name(x, shape), l.position[node]
 	}
-	there, goes := w.standOn(taken), w.goes()
-	if err := w.settling().occupy(w.holdingsBefore(there, goes), into); err != nil {
+	there, gone := standOn(w.World, taken), goes(w.World)
+	if err := w.settling().occupy(w.holdingsBefore(there, gone), into); err != nil {
 		return err
 	}
-	l.read(there, goes)
+	l.read(there, gone)
 	var waiting []*Action
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
@@ -556,7 +556,7 @@ func (w closing) holdingsBefore(some []int32, goes []bool) []Holding {
 }
 
 // standOn lists the holdings on some nodes.
-func (w closing) standOn(on []bool) (out []int32) {
+func standOn(w *World, on []bool) (out []int32) {
 	for i := range w.Holdings {
 		if on[w.Holdings[i].Node] {
 			out = append(out, int32(i))
@@ -567,19 +567,19 @@ func (w closing) standOn(on []bool) (out []int32) {
 
 // goes says of every holding whether it is not where it was in the end: all are of a workload of
 // which nothing has come or gone.
-func (w closing) goes() []bool {
-	goes := make([]bool, len(w.Holdings))
+func goes(w *World) []bool {
+	out := make([]bool, len(w.Holdings))
 	for _, i := range w.Room.touched {
 		if live := w.Works[i].Live; live >= 0 {
 			for at := w.live[live].from; at < w.live[live].to; at++ {
-				goes[at] = true
+				out[at] = true
 			}
 		}
 		for at := range w.Room.Seats[i] {
 			if s := &w.Room.Seats[i][at]; s.origin >= 0 && s.commit < 0 {
-				goes[s.origin] = false
+				out[s.origin] = false
 			}
 		}
 	}
-	return goes
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -63,7 +64,7 @@ func (s reprieving) putBackAll() error {
 func (s reprieving) enoughFree(u *preempt.Unit) bool {
 	x := s.pool.Index
 	return len(u.Tasks) > 1 || x.Releasing() || !slices.ContainsFunc(u.Charge, func(a quota.Amount) bool {
-		return int(a.Resource) < s.pool.Plain && x.FreeOf(-1, a.Resource) < a.Value
+		return int(a.Resource) < s.pool.Plain && placement.FreeOf(x, -1, a.Resource) < a.Value
 	})
 }
 
