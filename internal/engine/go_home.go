@@ -133,8 +133,8 @@ func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bo
 
 // startedOn says whether something has been given a place on a node that it has at once.
 func startedOn(w *World, node int32) bool {
-	return slices.ContainsFunc(w.Room.Seats, func(seats []Seat) bool {
-		return slices.ContainsFunc(seats, func(s Seat) bool {
+	return slices.ContainsFunc(w.Room.touched, func(i int32) bool { // of all others nothing has a commit
+		return slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
 			home := w.booking().ran(&s) && s.where() == w.Holdings[s.origin].where()
 			return s.Node == node && s.commit >= 0 && !s.pipelined && !home
 		})
