@@ -116,6 +116,9 @@ func TestR2FromWhom(t *testing.T) {
 		{"R2", "by share: over quota alone is not enough", byShare, `
 			nodes 2 | queue a share=2 lf=0 | queue b share=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, ""},
+		{"R2", "by share: over quota alone, though more saturated than who asks", byShare, `
+			nodes 3 | queue a share=4 lf=1 | queue b share=2
+			run a/x gpu=1 | run a/y gpu=1 | run a/z gpu=1 | wait b/w gpu=1`, ""},
 		{"R2", "by share: over fair share, within quota", byShare, `
 			nodes 2 | queue a quota=2 share=1 lq=0 lf=0 | queue b share=1
 			run a/x gpu=1 | run a/y gpu=1 | wait b/w gpu=1`, ""},

@@ -4,11 +4,11 @@
 // its rows, and a variable of the environment chooses which of them runs. A row outside of
 // functions, or whose function does not compile beside the others, is built by itself.
 //
-//	go -C .ci/tools run ./mutants -C "$PWD" [-only TEXT] [-jobs 1] [-deep] [-each 2m]
+//	go -C .ci/tools run ./mutants -C "$PWD" [-only TEXT] [-jobs 1] [-last TESTS] [-each 2m]
 //
 // A row is tried by the test that it names, then by the scenarios of its rule, then by the
-// short tests of its folder, at last by all short tests of the root (-deep); the first that
-// fails has noticed it. A test that takes longer than -each counts as one that failed.
+// short tests of its folder, at last by all scenarios or what -last says of the root; the
+// first that fails has noticed it. A test that takes longer than -each counts as one that failed.
 //
 // Exit status: 0 if all are noticed, 1 if not, 2 if it could not tell.
 package main
@@ -30,7 +30,7 @@ type run struct {
 	list string        // the table; "" is the module's own
 	work string        // where the overlay and the binaries are
 	each time.Duration // for one test of one mutant
-	deep bool          // all short tests of the root too
+	last string        // tests of the root that are tried at last
 
 	lock     sync.Mutex
 	binaries map[string]string // by folder and number of a mutant built by itself
@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&r.repo, "C", ".", "the module's `folder`")
 	flag.DurationVar(&r.each, "each", 2*time.Minute, "what one run of tests may take")
 	flag.StringVar(&r.list, "table", "", "another `file` of mutants")
-	flag.BoolVar(&r.deep, "deep", false, "all short tests of the root too")
+	flag.StringVar(&r.last, "last", "^(TestScenarios|TestStabilityCases)$", "tests of the root that are tried at last, short")
 	flag.Parse()
 	survived, err := r.all(strings.Split(*only, "|"), *jobs)
 	switch {

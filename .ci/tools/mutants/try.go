@@ -93,11 +93,7 @@ func (r *run) attempts(m *mutant) (list []attempt) {
 	if folder := filepath.Dir(m.file); folder != "." {
 		list = append(list, attempt{folder, []string{"-test.short"}, false})
 	}
-	list = append(list, attempt{".", []string{"-test.short", "-test.run=^(TestScenarios|TestStabilityCases)$"}, false})
-	if r.deep {
-		list = append(list, attempt{".", []string{"-test.short"}, false})
-	}
-	return list
+	return append(list, attempt{".", []string{"-test.short", "-test.run=" + r.last}, false})
 }
 
 // exactly is the expression that chooses one test or one subtest.

@@ -160,7 +160,7 @@ func linesOf(text string, number int) (lines [2]int) {
 	}
 	inside, _, _ := strings.Cut(after, "//mutant 0\n")
 	first := strings.Count(before, "\n") + 2
-	return [2]int{first, first + strings.Count(inside, "\n") + 1}
+	return [2]int{first, first + strings.Count(inside, "\n")}
 }
 
 // enclosing is the function whose body has the text, nil where none has.
