@@ -1,14 +1,17 @@
 // Mutants applies every row of testdata/mutants.table (a rule, broken in one line) and says
-// which of them no test notices. TestMutants builds the module anew for each row; this
-// builds it once: each function that a row breaks is there whole and once more for each of
-// its rows, and a variable of the environment chooses which of them runs. A row outside of
-// functions, or whose function does not compile beside the others, is built by itself.
+// which of them no test notices. The module is built once: each function that a row breaks
+// is there whole and once more for each of its rows, and a variable of the environment
+// chooses which of them runs. A row outside of functions, or whose function does not compile
+// beside the others, is built by itself.
 //
 //	go -C .ci/tools run ./mutants -C "$PWD" [-only TEXT] [-jobs 1] [-last TESTS] [-each 2m]
+//	                                        [-budget 30m [-from 100]]
 //
 // A row is tried by the test that it names, then by the scenarios of its rule, then by the
 // short tests of its folder, at last by all scenarios or what -last says of the root; the
 // first that fails has noticed it. A test that takes longer than -each counts as one that failed.
+// With a budget no row is begun after it; the first is that of the number -from, and on goes it
+// from the last to the first.
 //
 // Exit status: 0 if all are noticed, 1 if not, 2 if it could not tell.
 package main
@@ -19,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +35,9 @@ type run struct {
 	work string        // where the overlay and the binaries are
 	each time.Duration // for one test of one mutant
 	last string        // tests of the root that are tried at last
+
+	budget time.Duration // after which no row is begun; 0 is that all are
+	from   int           // the number of the first
 
 	lock     sync.Mutex
 	binaries map[string]string // by folder and number of a mutant built by itself
@@ -46,6 +53,8 @@ func main() {
 	flag.StringVar(&r.repo, "C", ".", "the module's `folder`")
 	flag.DurationVar(&r.each, "each", 2*time.Minute, "what one run of tests may take")
 	flag.StringVar(&r.list, "table", "", "another `file` of mutants")
+	flag.DurationVar(&r.budget, "budget", 0, "after which no more rows are begun; 0 is that all are tried")
+	flag.IntVar(&r.from, "from", 0, "the `number` of the first row, beyond the last again from the first")
 	flag.StringVar(&r.last, "last", "^(TestScenarios|TestStabilityCases)$", "tests of the root that are tried at last, short")
 	flag.Parse()
 	survived, err := r.all(strings.Split(*only, "|"), *jobs)
@@ -71,7 +80,7 @@ func (r *run) all(only []string, jobs int) (survived int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r.table = choose(parse(string(data)), only)
+	r.table = turned(choose(parse(string(data)), only), r.from)
 	if r.folders, err = testFolders(r.repo); err != nil {
 		return 0, err
 	}
@@ -79,6 +88,7 @@ func (r *run) all(only []string, jobs int) (survived int, err error) {
 		return 0, err
 	}
 	var wait sync.WaitGroup
+	begin, tried := time.Now(), 0
 	next := make(chan *mutant)
 	for range max(1, jobs) {
 		wait.Go(func() {
@@ -89,17 +99,30 @@ func (r *run) all(only []string, jobs int) (survived int, err error) {
 		})
 	}
 	for _, m := range r.table {
+		if r.budget > 0 && tried > 0 && time.Since(begin) > r.budget {
+			break
+		}
 		next <- m
+		tried++
 	}
 	close(next)
 	wait.Wait()
-	for _, m := range r.table {
+	for _, m := range r.table[:tried] {
 		if m.verdict != noticed {
 			survived++
 		}
 	}
-	fmt.Printf("%d of %d mutants were not noticed\n", survived, len(r.table))
+	fmt.Printf("%d of %d mutants were tried, %d were not noticed\n", tried, len(r.table), survived)
 	return survived, nil
+}
+
+// turned begins a table with the row of a number, and ends it with the one before.
+func turned(table []*mutant, from int) []*mutant {
+	if from <= 0 || len(table) == 0 {
+		return table
+	}
+	from %= len(table)
+	return slices.Concat(table[from:], table[:from])
 }
 
 // tell prints what came of a mutant.

@@ -69,4 +69,7 @@ func TestChoose(t *testing.T) {
 	if got := exactly("TestA/b/c"); got != "^TestA$/^b$/^c$" {
 		t.Error(got)
 	}
+	if got := turned(choose(parse(table), []string{""}), 3); got[0].number != 2 || got[1].number != 1 {
+		t.Errorf("from the second on: %+v", got)
+	}
 }
