@@ -109,7 +109,8 @@ func (s gathering) gatherAgain(p *promise) bool {
 	if !s.gather(p) {
 		return false
 	}
-	p.lost = false
+	s.promises.made++
+	p.lost, p.order = false, s.promises.made // it is another, though its places may be the same again
 	return true
 }
 
