@@ -176,7 +176,7 @@ func (p *Profile) Without(holder int32, do func()) {
 
 // isGone says whether a task is out of the way.
 func (p *Profile) isGone(s *Stay) bool {
-	return slices.ContainsFunc(p.gone, func(one Stay) bool { return one.Place == s.Place && one.Shape == s.Shape })
+	return slices.ContainsFunc(p.gone, s.IsAlike)
 }
 
 // Opens tells of a time at which its caller lets more be found than before, whatever ends

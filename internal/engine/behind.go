@@ -75,19 +75,50 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 	return stays
 }
 
+// laid says whether a promise has been laid by what finds places for it, once more with nobody out of
+// its way where those who stand behind its places so far would not do so behind the new ones: they
+// go for those alone (B6).
+func (s behind) laid(p *promise, lay func() bool) bool {
+	all, gone := &s.promises, s.promises.profile.Behinds(p.work)
+	if !lay() {
+		return false
+	}
+	if len(gone) == 0 {
+		return true
+	}
+	all.tellsOf(p, s.staysBehind(p))
+	if s.promising().stands(p) {
+		return true
+	}
+	all.tellsOf(p, nil)
+	if lay() {
+		return true
+	}
+	all.tellsOf(p, gone)
+	return false
+}
+
+// tellsOf has the profile and the queues know of those who stand behind a promise.
+func (all *promises) tellsOf(p *promise, stays []placement.Stay) {
+	all.profile.Behind(p.work, stays)
+	all.tree = nil
+}
+
 // some says whether anybody may stand behind a promise.
 func (s behind) some() bool {
 	r := &s.pool.Policy.Reserve
 	return r.Evictable || r.TrustDurations || s.world.SomeBehind
 }
 
-// whom is behind whose promise a seat of a workload stands, plus one; 0 is nobody's.
+// whom is behind whose promise a seat of a workload stands, plus one, as the profile knows it; 0 is nobody's.
 func (s behind) whom(i int32, one *Seat) int32 {
 	if !s.some() {
 		return 0
 	}
+	w := s.world
+	stay := placement.Stay{Shape: w.Definition(&w.Works[i], w.Works[i].Current).Sets[one.Set].Placed, Place: one.place(w)}
 	for _, p := range s.promises.list {
-		if s.stepsAside(one, i, p) {
+		if !p.gathers && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
 			return p.work + 1
 		}
 	}
@@ -145,7 +176,7 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 
 // leavesTo says whether some of the places that were found are promised to one, none of them to
 // another besides, and the promise stands once those have left that are: but for tasks that have come
-// back to where they ran, and stand there as they did.
+// back to where they ran, or to what they had claimed, and stand there as they did.
 func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) bool {
 	x, some := s.pool.Index, false
 	m := x.Mark()
@@ -155,7 +186,7 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) && s.world.booking().ranAt(work, int32(set), place) == None {
+			if p.overlaps(place.Node, place.Devices) && s.world.booking().stoodAt(work, int32(set), place) == None {
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
