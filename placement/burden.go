@@ -210,8 +210,10 @@ func (p *Profile) goesFor(held []heldStay, one *Stay, at int64, waiting bool) bo
 	})
 }
 
-// IsAlike says whether another task is of the same shape at the same place.
-func (s *Stay) IsAlike(other Stay) bool { return s.Place == other.Place && s.Shape == other.Shape }
+// IsAlike says whether another task is of the same shape at the same place up to the same time.
+func (s *Stay) IsAlike(other Stay) bool {
+	return s.Place == other.Place && s.Shape == other.Shape && s.Until == other.Until
+}
 
 // cells are amounts of what a task may take a part of on a node: its resources, its
 // devices, its slots and those for tasks without devices; then, where there are more, by team how many

@@ -128,7 +128,7 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 		p.behind = map[int32][]Stay{}
 	}
 	for i, one := range stays {
-		stays[i].Until = p.Round(one.Until)
+		stays[i].Until = max(p.now, p.Round(one.Until))
 	}
 	p.behind[holder] = stays
 }

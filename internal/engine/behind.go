@@ -65,11 +65,9 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 	if !s.some() {
 		return nil
 	}
-	w := s.world
 	for i, one := range s.standingOn(p) {
-		if k := &w.Works[i]; s.stepsAside(one, i, p) {
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
+		if s.stepsAside(one, i, p) {
+			stays = append(stays, s.promising().stayOf(i, one))
 		}
 	}
 	return stays
@@ -115,8 +113,8 @@ func (s behind) whom(i int32, one *Seat) int32 {
 	if !s.some() {
 		return 0
 	}
-	w := s.world
-	stay := placement.Stay{Shape: w.Definition(&w.Works[i], w.Works[i].Current).Sets[one.Set].Placed, Place: one.place(w)}
+	stay := s.promising().stayOf(i, one)
+	stay.Until = max(s.world.Now, s.promises.profile.Round(stay.Until), 0)
 	for _, p := range s.promises.list {
 		if !p.gathers && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
 			return p.work + 1

@@ -233,14 +233,12 @@ func (s gathering) stands(p *promise) bool {
 // waitedFor are the tasks on devices that are gathered. As much as they have is nobody's once they
 // have left but of whom the places are gathered for.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
-	w := s.world
 	for i, one := range s.behind().standing() {
-		k, place := &w.Works[i], one.place(w)
+		place := one.place(s.world)
 		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
 			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
 		}) {
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			stays = append(stays, placement.Stay{Shape: shape, Place: place, Until: one.endsIn(w, k)})
+			stays = append(stays, s.stayOf(i, one))
 		}
 	}
 	return stays
