@@ -1,9 +1,11 @@
 package allot
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
+	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -28,16 +30,75 @@ func Reserved(s *State) ([][]ReservedNode, error) {
 // A chooser chooses devices for the amounts of reservations.
 type chooser struct {
 	*world
-	// held is by node what the reservations hold of it.
-	held map[int32][]holder
+	// held is by node what the reservations hold of it, usable which devices of it anybody may be
+	// given: healthy ones that nobody else uses, none of a node that is cordoned.
+	held   []holders
+	usable []uint64
 	// domains are by level the numbers of the nodes' domains, −1 for none.
 	domains map[string][]int32
 }
 
-// A holder is a reservation, by index, with devices that it holds of a node.
+// A holder is a reservation, by index, with devices that it holds of a node for its time.
 type holder struct {
-	by      int32
-	devices uint64
+	by          int32
+	from, until int64
+	devices     uint64
+}
+
+// holders are those of a node by when they begin, in runs: reservations of many days are looked
+// through a run at a time.
+type holders []run
+
+// A run is some holders, one at least, and when the last of them ends.
+type run struct {
+	list  []holder
+	until int64
+}
+
+// longestRun is how many holders a run has at most.
+const longestRun = 64
+
+// add adds a holder.
+func (h *holders) add(one holder) {
+	from := func(a, b holder) int { return cmp.Compare(a.from, b.from) }
+	i, found := slices.BinarySearchFunc(*h, one, func(r run, one holder) int { return from(r.list[0], one) })
+	if !found {
+		i = max(0, i-1) // it is of the last run that begins before it
+	}
+	if len(*h) == 0 {
+		*h = holders{{until: one.until}}
+	}
+	r := &(*h)[i]
+	at, _ := slices.BinarySearchFunc(r.list, one, from)
+	r.list, r.until = slices.Insert(r.list, at, one), max(r.until, one.until)
+	if half := len(r.list) / 2; len(r.list) > longestRun {
+		rest := run{list: slices.Clone(r.list[half:])}
+		r.list, r.until = r.list[:half:half], 0
+		for _, part := range []*run{r, &rest} {
+			for _, one := range part.list {
+				part.until = max(part.until, one.until)
+			}
+		}
+		*h = slices.Insert(*h, i+1, rest)
+	}
+}
+
+// during visits the holders at some time of a spell.
+func (h holders) during(s spell, visit func(*holder)) {
+	for i := range h {
+		r := &h[i]
+		if r.list[0].from >= s.until {
+			return
+		}
+		if r.until <= s.from {
+			continue
+		}
+		for k := range r.list {
+			if one := &r.list[k]; one.from < s.until && one.until > s.from {
+				visit(one)
+			}
+		}
+	}
 }
 
 // compileAmounts gives the nodes of each reservation that has not passed: those that it names,
@@ -59,11 +120,10 @@ func (w *world) compileAmounts() {
 	if !some {
 		return
 	}
-	c := &chooser{world: w, held: make(map[int32][]holder), domains: make(map[string][]int32)}
+	c := &chooser{world: w, held: make([]holders, len(s.Nodes)), usable: usableDevices(s), domains: make(map[string][]int32)}
 	for i := range s.Reservations {
 		for _, of := range w.reserved[i] {
-			n := w.nodeID[of.Node]
-			c.held[n] = append(c.held[n], holder{int32(i), maskOf(of.Devices)})
+			c.hold(int32(i), w.nodeID[of.Node], maskOf(of.Devices))
 		}
 	}
 	for _, i := range byID(s.Reservations, func(r *Reservation) string { return r.ID }) {
@@ -71,6 +131,26 @@ func (w *world) compileAmounts() {
 			w.reserved[i] = c.choose(i)
 		}
 	}
+}
+
+// usableDevices are by node the devices that anybody may be given.
+func usableDevices(s *State) []uint64 {
+	usable := make([]uint64, len(s.Nodes))
+	for n := range s.Nodes {
+		node := &s.Nodes[n]
+		for d := range node.Devices {
+			if !node.Cordoned && !node.Devices[d].Unhealthy && node.Devices[d].Foreign == 0 {
+				usable[n] |= 1 << d
+			}
+		}
+	}
+	return usable
+}
+
+// hold notes that a reservation holds devices of a node.
+func (c *chooser) hold(i, n int32, devices uint64) {
+	s := c.state.Reservations[i].spell()
+	c.held[n].add(holder{i, s.from, s.until, devices})
 }
 
 // choose is what a reservation names and what its amounts come to, by pool and node.
@@ -107,7 +187,7 @@ func (c *chooser) choose(i int32) []ReservedNode {
 		n := c.nodeID[of.Node]
 		if devices := chosen[n]; devices != 0 { // of the rest of what it names some of
 			of.Devices = c.listed(i, n, devices|maskOf(of.Devices))
-			c.held[n] = append(c.held[n], holder{i, devices})
+			c.hold(i, n, devices)
 			delete(chosen, n)
 		}
 		list = append(list, of)
@@ -115,7 +195,7 @@ func (c *chooser) choose(i int32) []ReservedNode {
 	c.eachNode(r, func(n int32) {
 		if devices := chosen[n]; devices != 0 {
 			list = append(list, ReservedNode{Node: c.state.Nodes[n].ID, Devices: c.listed(i, n, devices)})
-			c.held[n] = append(c.held[n], holder{i, devices})
+			c.hold(i, n, devices)
 		}
 	})
 	return list
@@ -171,33 +251,18 @@ func (c *chooser) domainsOf(level string) []int32 {
 	return of
 }
 
-// freeFor are the devices of a node of which a reservation may choose: healthy ones that nobody
-// else uses and that no other reservation holds in the same time, nor it by their names.
+// freeFor are the devices of a node of which a reservation may choose: usable ones that no other
+// holds in the same time, nor it by their names.
 func (c *chooser) freeFor(i, n int32) uint64 {
-	node := &c.state.Nodes[n]
-	if node.Cordoned {
-		return 0
-	}
-	free := uint64(0)
-	for d := range node.Devices {
-		if !node.Devices[d].Unhealthy && node.Devices[d].Foreign == 0 {
-			free |= 1 << d
-		}
-	}
-	for _, h := range c.held[n] {
-		if c.state.Reservations[h.by].overlaps(&c.state.Reservations[i]) {
-			free &^= h.devices
-		}
-	}
+	free := c.usable[n]
+	c.held[n].during(c.state.Reservations[i].spell(), func(h *holder) { free &^= h.devices })
 	return free
 }
 
 // listed are the devices of a mask, none where they are all that is healthy of the node, and no other
 // reservation has something of it at the same time: then it is reserved whole.
 func (c *chooser) listed(i, n int32, devices uint64) (list []int) {
-	whole := !slices.ContainsFunc(c.held[n], func(h holder) bool {
-		return h.by != i && c.state.Reservations[h.by].overlaps(&c.state.Reservations[i])
-	})
+	whole := true
 	for d := range c.state.Nodes[n].Devices {
 		switch {
 		case devices>>d&1 != 0:
@@ -206,6 +271,7 @@ func (c *chooser) listed(i, n int32, devices uint64) (list []int) {
 			whole = false
 		}
 	}
+	c.held[n].during(c.state.Reservations[i].spell(), func(h *holder) { whole = whole && h.by == i })
 	if whole {
 		return nil
 	}
@@ -213,13 +279,14 @@ func (c *chooser) listed(i, n int32, devices uint64) (list []int) {
 }
 
 // passed says whether the reservation is over at a time, in microseconds.
-func (r *Reservation) passed(now int64) bool {
-	return !r.Until.IsZero() && micros(r.Until) <= max(now, 0)
-}
+func (r *Reservation) passed(now int64) bool { return r.spell().until <= max(now, 0) }
 
-// overlaps says whether there is a time at which both reservations last.
-func (r *Reservation) overlaps(other *Reservation) bool {
-	return !r.passed(micros(other.From)) && !other.passed(micros(r.From))
+// spell is the time of the reservation.
+func (r *Reservation) spell() spell {
+	if r.Until.IsZero() {
+		return spell{micros(r.From), engine.Never}
+	}
+	return spell{micros(r.From), micros(r.Until)}
 }
 
 // noteUnmet warns of an amount of which the domains that are meant have less, or that none has.

@@ -28,10 +28,8 @@ func (p *pool) compileReserved(w *world) {
 	}
 	for _, i := range byID(s.Reservations, func(r *Reservation) string { return r.ID }) {
 		given := &s.Reservations[i]
-		r := engine.Reserved{From: micros(given.From), Until: engine.Never, Source: i, Evict: given.Evict, Drain: given.Drain, Lend: given.Lend}
-		if !given.Until.IsZero() {
-			r.Until = micros(given.Until)
-		}
+		during := given.spell()
+		r := engine.Reserved{From: during.from, Until: during.until, Source: i, Evict: given.Evict, Drain: given.Drain, Lend: given.Lend}
 		parts := make(map[int32]uint64)
 		for _, of := range w.reserved[i] {
 			n := w.nodeID[of.Node]

@@ -199,3 +199,41 @@ func TestEarlyBySnapshot(t *testing.T) {
 		}
 	})
 }
+
+// B9: who holds something of a node at some time of a spell is found among the runs as in a list.
+func TestHoldersAgainstAList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var held holders
+		var list []holder
+		draw := func() spell {
+			from := rapid.Int64Range(-5, 200).Draw(t, "from")
+			if rapid.IntRange(0, 9).Draw(t, "for ever") == 0 {
+				return spell{from, engine.Never}
+			}
+			return spell{from, from + rapid.Int64Range(1, 20).Draw(t, "for")}
+		}
+		for i := range rapid.IntRange(0, 300).Draw(t, "holders") {
+			s := draw()
+			one := holder{int32(i), s.from, s.until, 1 << (i % 64)}
+			held.add(one)
+			list = append(list, one)
+		}
+		asked := draw()
+		var found, want []int32
+		held.during(asked, func(h *holder) { found = append(found, h.by) })
+		for _, h := range list {
+			if h.from < asked.until && h.until > asked.from {
+				want = append(want, h.by)
+			}
+		}
+		slices.Sort(found)
+		if !slices.Equal(found, want) {
+			t.Fatalf("during %v: found %v, want %v", asked, found, want)
+		}
+		for i, r := range held {
+			if len(r.list) == 0 || len(r.list) > longestRun || i > 0 && r.list[0].from < held[i-1].list[0].from {
+				t.Fatalf("run %d has %d holders from %d on", i, len(r.list), r.list[0].from)
+			}
+		}
+	})
+}

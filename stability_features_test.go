@@ -174,6 +174,84 @@ func drawReserved(random *rand.Rand, s *allot.State) (list []allot.Reservation) 
 	return list
 }
 
+// B9: an amount is reserved as the nodes are that it comes to: where these are named the plan is
+// the same, but for what it warns of, and Verify, which chooses them by itself, says the same of it.
+func TestAmountsAreNamedNodes(t *testing.T) {
+	amounts := 0
+	for seed := range deep.Seeds(t, 400) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		family := allot.Families[random.IntN(len(allot.Families))]
+		s := family.Draw(seed)
+		s.Reservations = drawReservedAmounts(random, s)
+		plan, err := allot.Solve(s)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		named := *s
+		named.Reservations = slices.Clone(s.Reservations)
+		nodes, err := allot.Reserved(s)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for i := range named.Reservations {
+			if r := &named.Reservations[i]; len(r.Domains) > 0 && (r.Until.IsZero() || r.Until.After(s.Now)) {
+				r.Nodes, r.Domains = nodes[i], nil
+				amounts += len(nodes[i])
+			}
+		}
+		named.Reservations = slices.DeleteFunc(named.Reservations, func(r allot.Reservation) bool { return len(r.Nodes) == 0 && len(r.Domains) == 0 })
+		again, err := allot.Solve(&named)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, scenario.Format(s))
+		}
+		for _, p := range []*allot.Plan{plan, again} {
+			p.Warnings = slices.DeleteFunc(p.Warnings, func(w allot.Fault) bool { return w.Code == allot.WarnAmountUnmet })
+		}
+		if want, got := planJSON(plan), planJSON(again); got != want {
+			t.Fatalf("seed %d: with its nodes named\n%s\nnot\n%s\n%s", seed, got, want, scenario.Format(s))
+		}
+		if want, got := fmt.Sprint(verify.Plan(&named, plan)), fmt.Sprint(verify.Plan(s, plan)); got != want {
+			t.Fatalf("seed %d: %s, and with its nodes named %s\n%s", seed, got, want, scenario.Format(s))
+		}
+	}
+	if t.Logf("amounts came to devices of %d nodes", amounts); amounts < 300 {
+		t.Errorf("amounts came to devices of %d nodes alone", amounts)
+	}
+}
+
+// drawReservedAmounts draws reservations of which most have amounts, of times that meet and that
+// do not.
+func drawReservedAmounts(random *rand.Rand, s *allot.State) (list []allot.Reservation) {
+	base := s.Now
+	if base.Year() <= 1970 || base.Year() >= 9999 {
+		base = time.Unix(1e9, 0) // times are of the years 1970 to 9999
+	}
+	for i := range 2 + random.IntN(8) {
+		from := base.Add(time.Duration(random.IntN(12)-3) * time.Hour)
+		r := allot.Reservation{ID: fmt.Sprint("r", random.IntN(100), "-", i), From: from, Until: from.Add(time.Duration(1+random.IntN(6)) * time.Hour)}
+		if random.IntN(6) == 0 {
+			r.Until = time.Time{}
+		}
+		for _, level := range append([]allot.Level{{Name: allot.NodeLevel}}, s.Levels...) {
+			if random.IntN(2) == 0 {
+				r.Domains = append(r.Domains, allot.ReservedDomain{Level: level.Name, Devices: 1 + random.IntN(6)})
+			}
+		}
+		if n := &s.Nodes[random.IntN(len(s.Nodes))]; random.IntN(3) == 0 || len(r.Domains) == 0 {
+			r.Nodes = []allot.ReservedNode{{Node: n.ID}}
+			if len(n.Devices) > 0 && random.IntN(2) == 0 {
+				r.Nodes[0].Devices = []int{random.IntN(len(n.Devices))}
+			}
+		}
+		if len(s.Queues) > 0 && random.IntN(3) == 0 {
+			r.Queue = s.Queues[random.IntN(len(s.Queues))].ID
+		}
+		r.Evict = random.IntN(3) == 0
+		list = append(list, r)
+	}
+	return list
+}
+
 // B6: in lives of pools that promise, and let others take what is promised, every plan is
 // lawful and leaves nothing to do at its time; who starts behind somebody is so in the state, and
 // who goes for somebody stood behind it.

@@ -198,7 +198,7 @@ func (j *preferredJudge) judge(c *preferredCount) string {
 		other := j.count(level, h)
 		anywhere = anywhere || j.t.Mode == gang.Spread && other > len(sizes) || j.t.Mode != gang.Spread && other < len(sizes)
 	}
-	if len(sizes) != want {
+	if len(sizes) != want && (j.t.Mode != gang.Spread || len(sizes) < want) { // more than the oracle found before it gave up
 		return fmt.Sprintf("uses %d domains, %d would be best", len(sizes), want)
 	}
 	c.best++
@@ -304,7 +304,7 @@ func (j *preferredJudge) sizes(level int, home uint) (sizes []int) {
 
 // TestT2Preference: a gang with a preferred level is in one domain of the narrowest
 // level of which one takes it, and there in as few domains of the preferred level as
-// can be, or as many where it spreads, in at least 99 of 100.
+// can be, or as many where it spreads, in at least 999 of 1,000.
 func TestT2Preference(t *testing.T) {
 	var counts [gang.Spread + 1][2]preferredCount // by mode, of one pod set and of two
 	var told [gang.Spread + 1][2]int
@@ -351,8 +351,13 @@ func TestT2Preference(t *testing.T) {
 			if c.judged*100 < instances {
 				t.Error("the generator covers too little")
 			}
-			if c.best*100 < c.judged*99 || c.even*100 < c.evenable*99 || c.missed*1000 > c.judged {
-				t.Errorf("%v of %d sets: less than 99 of 100, or %d missed where nothing lacks the level, more than one of 1000", gang.Mode(mode), sets+1, c.missed)
+			if c.wider > 0 {
+				t.Errorf("%v of %d sets: %d are wider than they need be", gang.Mode(mode), sets+1, c.wider)
+			}
+			for _, misses := range [...]int{c.judged - c.best, c.evenable - c.even, c.missed} {
+				if misses*1000 > max(c.judged, 1000) {
+					t.Errorf("%v of %d sets: %d of %d are missed, more than one of 1,000", gang.Mode(mode), sets+1, misses, c.judged)
+				}
 			}
 		}
 	}

@@ -2,10 +2,14 @@ package explain
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/quota"
 )
 
 // fullOfSingles is a cluster of nodes of 8 GPUs, all taken by workloads of one, with
@@ -49,6 +53,44 @@ func BenchmarkWhatHelps(b *testing.B) {
 				}
 				b.ReportMetric(float64(h.Solves), "solves")
 				b.ReportMetric(float64(len(h.Remedies)), "remedies")
+			}
+		})
+	}
+}
+
+// gangsThatWait is a cluster of full nodes of 8 GPUs, each taken by one workload that ends, and as many gangs that
+// wait.
+func gangsThatWait(n int) *allot.State {
+	s := &allot.State{Now: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	whole := allot.Request{GPU: allot.GPURequest{Count: 8}}
+	for q := range 10 {
+		s.Queues = append(s.Queues, allot.Queue{ID: fmt.Sprint("q", q)})
+	}
+	for i := range n {
+		node, took := fmt.Sprintf("n%06d", i), int64(60+i*7919%86_400)
+		s.Nodes = append(s.Nodes, allot.Node{ID: node, Devices: make([]allot.Device, 8)})
+		s.Workloads = append(s.Workloads, allot.Workload{
+			ID: fmt.Sprintf("gang-%06d", i), Queue: fmt.Sprint("q", i*7%10), Submitted: s.Now.Add(time.Duration(i-n) * time.Second),
+			PodSets: []allot.PodSet{{Count: 1 + i*13%8, Request: whole}}, Duration: quota.Of(int64(1800 * (1 + i*31%24))),
+		}, allot.Workload{
+			ID: fmt.Sprintf("runs-%06d", i), Queue: fmt.Sprint("q", i%10), Submitted: s.Now.Add(-2 * time.Hour), Duration: quota.Of(took),
+			PodSets: []allot.PodSet{{Count: 1, Request: whole}},
+			Tasks:   []allot.Task{{Node: node, Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}, Since: s.Now}},
+		})
+	}
+	slices.SortFunc(s.Workloads, func(a, b allot.Workload) int { return strings.Compare(a.ID, b.ID) })
+	return s
+}
+
+// BenchmarkForecasts says of all gangs that wait on full nodes, as many as these, when they start.
+func BenchmarkForecasts(b *testing.B) {
+	for _, n := range []int{250, 500, 1000, 2000} {
+		d := decide(b, gangsThatWait(n))
+		b.Run(fmt.Sprintf("gangs=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if list, err := Forecasts(b.Context(), d, n); err != nil || len(list) != n || list[n-1].Start.IsZero() {
+					b.Fatal(len(list), err)
+				}
 			}
 		})
 	}

@@ -18,20 +18,22 @@ func (q quality) compare(other quality) int { return slices.Compare(q[:], other[
 // balance chooses parts for n tasks, in units of so many, that they take together. Even
 // ones are the fewest that take parts which differ by a unit at most, and of these the
 // fullest. Where there are none, it is the choice with the smallest difference, then the
-// fewest. Where parts that lack the level are needed, it is the fewest as [pack] has
-// them.
+// fewest. Where parts that lack the level are needed, it is the fewest of all, even ones if
+// there are any, else as [pack] has them.
 func balance(parts []part, n, unit int64) []*part {
 	order := byRoom(parts)
-	if fewest := packed(parts, n); order[fewest-1].apart {
-		return order[:fewest]
+	few := fewestFirst(order, n)
+	units := n / unit
+	if used := packed(parts, n); few[used-1].apart {
+		slices.SortStableFunc(order, func(a, b *part) int { return cmp.Compare(b.takes, a.takes) })
+		if low, high := extremes(order[:used], roomOf(order, unit), units, unit); high-low <= 1 {
+			return evenOnes(order, used, units, unit)
+		}
+		return few[:used]
 	}
 	proper := firstOf(order, func(p *part) bool { return p.apart })
 	order = order[:proper]
-	room := make([]int64, len(order)+1) // of the first so many, in units
-	for i, p := range order {
-		room[i+1] = room[i] + p.takes/unit
-	}
-	units := n / unit
+	room := roomOf(order, unit)
 	best, least := 0, int64(0)
 	for k := 1; k <= len(order) && int64(k) <= units; k++ {
 		if room[k] < units {
@@ -46,6 +48,15 @@ func balance(parts []part, n, unit int64) []*part {
 		}
 	}
 	return order[:best]
+}
+
+// roomOf is how much the first so many parts take, in units.
+func roomOf(order []*part, unit int64) []int64 {
+	room := make([]int64, len(order)+1)
+	for i, p := range order {
+		room[i+1] = room[i] + p.takes/unit
+	}
+	return room
 }
 
 // firstOf is the first part of which something holds that holds of all after it.

@@ -88,7 +88,8 @@ func (w *search) inexact() bool {
 // rest, and takes it back if the rest fails.
 type deepSearch struct {
 	*search
-	steps, most int // places that were taken, and are at most
+	steps, most int      // places that were taken, and are at most
+	parting     *parting // how many tasks each domain may be given; nil bounds none
 }
 
 func newDeepSearch(w *search) *deepSearch {
@@ -198,15 +199,22 @@ func (d *deepSearch) tasks(s int32, nodes, tasks []int32, from int, next func() 
 	}
 	set := &d.g.sets[s]
 	for i := from; i < len(nodes) && d.steps <= d.most; i++ {
+		if !d.parting.open(nodes[i]) {
+			continue
+		}
 		place, ok := d.x.PlaceOn(set.Shape, nodes[i], d.st.of(set))
 		if !ok {
 			continue
 		}
 		d.steps++
 		mark, placed := d.x.Mark(), d.placed
-		if d.take(s, tasks[0], place) && d.tasks(s, nodes, tasks[1:], i, next) {
-			d.x.Commit(mark)
-			return true
+		if d.take(s, tasks[0], place) {
+			d.parting.give(nodes[i], 1)
+			if d.tasks(s, nodes, tasks[1:], i, next) {
+				d.x.Commit(mark)
+				return true
+			}
+			d.parting.give(nodes[i], -1)
 		}
 		d.x.Undo(mark)
 		d.placed = placed

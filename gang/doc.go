@@ -58,16 +58,18 @@
 //     node that lacks the level is in none.
 //   - Preferred (T2): one domain of that level should; else one of the next wider, and
 //     so on up to the required level, or the whole cluster. There the tasks are parted
-//     among domains of the preferred level, and what lacks the level comes last. Each level
-//     is tried as if it were required before a wider one is.
+//     among domains of the preferred level. Nodes that lack it are used where these do not
+//     take all, and count for one domain each. Each level is tried as if it were required
+//     before a wider one is.
 //   - Mode (T2, T5) says how. Pack takes the domains with the most room, and for what
 //     is left the fullest that takes it: so the fewest domains, and big ones stay
 //     whole. With [Placer.LeastFreeFirst] it begins with the least room. Balance takes
 //     even parts, which differ by one at most: the fewest that there are, and of those
 //     the fullest; where there are none, the parts that differ least, then the fewest.
-//     Of sets of several shapes together even parts are looked for in up to 12 domains.
-//     Spread takes as many domains as there are, and parts of which the smallest is as
-//     large as can be, then the next one.
+//     Of sets of several shapes together parts that differ least are looked for in up to 12
+//     domains, piece by piece and then in every way, within a budget. Spread takes as many
+//     domains as there are, and parts of which the smallest is as large as can be, then the
+//     next one.
 //   - Slices (T3): the tasks with the indices 0 to k−1, k to 2k−1 and so on are each in
 //     one domain, and of these the smaller slices inside. No domain counts for more
 //     than the whole slices that it takes, and none is parted narrower than a slice.

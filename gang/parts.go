@@ -181,8 +181,8 @@ func (w *search) restInside(s int32, where area, rest []int32, cuts []Slice) boo
 }
 
 // parts lists the domains of a level in an area with what each takes, in order;
-// nodes that lack the level stand, domain by domain of the next narrower level
-// that they have, behind them. No part is narrower than a slice. The list is good
+// nodes that lack the level stand behind them, one by one or, where there are slices,
+// domain by domain of the next narrower level that they have. No part is narrower than a slice. The list is good
 // until the next call.
 func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice) []part {
 	if len(cuts) > 0 {
@@ -214,8 +214,8 @@ func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice)
 		for len(nodes) > 0 {
 			e := w.t.Of(nodes[0], level)
 			lacks := e < 0
-			for narrower := level + 1; e < 0; narrower++ {
-				e = w.t.Of(nodes[0], narrower)
+			if lacks {
+				e = aloneAt(w.t, nodes[0], level, cuts)
 			}
 			add(e, lacks)
 			nodes = nodes[len(w.t.Nodes(e)):]
@@ -223,6 +223,21 @@ func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice)
 	}
 	w.scratch.parts = append(out, apart...)
 	return w.scratch.parts
+}
+
+// aloneAt is the domain that a node which lacks a level is in there: of the node alone or,
+// where slices are to be in one, the widest below that it has.
+func aloneAt(t *placement.Topology, node int32, level placement.Level, cuts []Slice) placement.Domain {
+	narrower := level + 1
+	if len(cuts) == 0 {
+		narrower = t.NodeLevel()
+	}
+	e := t.Of(node, narrower)
+	for e < 0 {
+		narrower++
+		e = t.Of(node, narrower)
+	}
+	return e
 }
 
 // share gives n tasks, in units of so many, to the parts by the mode, and says
@@ -260,9 +275,9 @@ func (w *search) share(parts []part, n, unit int64, mode Mode) bool {
 
 // pack gives n tasks to the fewest parts: the largest while none takes all that is
 // left, then the fullest that does, so that big ones stay whole (T5). Parts that lack
-// the level come last.
+// the level come last, and are as few as can be.
 func pack(parts []part, n int64) (used int) {
-	order := byRoom(parts)
+	order := fewestFirst(byRoom(parts), n)
 	for n > 0 && used < len(order) {
 		pick := order[used]
 		for _, o := range order[used+1:] {
@@ -279,6 +294,36 @@ func pack(parts []part, n int64) (used int) {
 		used++
 	}
 	return used
+}
+
+// fewestFirst leaves of parts by room only so many that have the level as stand among the
+// fewest parts that take n tasks together; all of them where those that lack it are not
+// needed.
+func fewestFirst(order []*part, n int64) []*part {
+	proper := firstOf(order, func(p *part) bool { return p.apart })
+	room := int64(0) // of those that have the level and are left, and of as few others as do
+	for _, p := range order[:proper] {
+		room += p.takes
+	}
+	if room >= n || proper == 0 {
+		return order
+	}
+	left, few, others := proper, len(order)+1, proper
+	for kept := proper; kept >= 0; kept-- { // the fewer are left, the more others are needed
+		for ; room < n && others < len(order); others++ {
+			room += order[others].takes
+		}
+		if room < n {
+			break
+		}
+		if used := kept + others - proper; used < few {
+			left, few = kept, used
+		}
+		if kept > 0 {
+			room -= order[kept-1].takes
+		}
+	}
+	return append(order[:left:left], order[proper:]...)
 }
 
 // packed is how many parts pack uses; it gives nothing.

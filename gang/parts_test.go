@@ -2,6 +2,7 @@ package gang
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -37,10 +38,15 @@ func TestPackTable(t *testing.T) {
 		{n: 3, takes: []int64{4, 3, 3}, pack: []int64{0, 3, 0}, least: []int64{0, 3, 0}},
 		{n: 5, takes: []int64{4, 9, 8}, pack: []int64{0, 0, 5}, least: []int64{4, 0, 1}},
 		{n: 12, takes: []int64{4, 9, 8}, pack: []int64{3, 9, 0}, least: []int64{4, 0, 8}},
-		// What lacks the level comes last, however much it takes.
-		{n: 4, takes: []int64{2, 1, -9}, pack: []int64{2, 1, 1}, least: []int64{2, 1, 1}},
+		// What lacks the level comes last, however much it takes; where it is needed, in as
+		// few parts as take all with it.
+		{n: 3, takes: []int64{2, 1, -9}, pack: []int64{2, 1, 0}, least: []int64{2, 1, 0}},
+		{n: 4, takes: []int64{2, 1, -9}, pack: []int64{0, 0, 4}, least: []int64{2, 1, 1}},
+		{n: 10, takes: []int64{2, 1, -9}, pack: []int64{2, 0, 8}, least: []int64{2, 1, 7}},
+		{n: 6, takes: []int64{3, 2, -3, -2}, pack: []int64{3, 0, 3, 0}, least: []int64{3, 2, 0, 1}},
+		{n: 5, takes: []int64{3, 1, -3, -2}, pack: []int64{3, 0, 0, 2}, least: []int64{3, 1, 0, 1}},
 		{n: 2, takes: []int64{1, 1, -9, -2}, pack: []int64{1, 1, 0, 0}, least: []int64{1, 1, 0, 0}},
-		{n: 4, takes: []int64{1, 1, -9, -2}, pack: []int64{1, 1, 0, 2}, least: []int64{1, 1, 0, 2}},
+		{n: 4, takes: []int64{1, 1, -9, -2}, pack: []int64{0, 0, 4, 0}, least: []int64{1, 1, 0, 2}},
 		{n: 5, takes: []int64{-2, -9, -3}, pack: []int64{0, 5, 0}, least: []int64{2, 0, 3}},
 	} {
 		packed, least := partsOf(test.takes...), partsOf(test.takes...)
@@ -290,6 +296,55 @@ func TestShareApart(t *testing.T) {
 			}
 		}
 	}
+}
+
+// T2, T5: with parts that lack the level pack uses those that have it alone where they
+// take all, and else as few parts as any choice, and of these as few that lack it.
+func TestPackApartAgainstBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts, n, unit := drawParts(t)
+		for i := range parts {
+			parts[i].apart = rapid.IntRange(0, 2).Draw(t, "apart") == 0
+		}
+		slices.SortStableFunc(parts, func(a, b part) int { return apartLast(&a, &b) })
+		proper := int64(0)
+		for i := range parts {
+			if !parts[i].apart {
+				proper += parts[i].takes
+			}
+		}
+		pack(parts, n)
+		used, apart := checkGiven(t, parts, n, unit), 0
+		for i := range parts {
+			if parts[i].apart && parts[i].n > 0 {
+				apart++
+			}
+		}
+		if proper >= n {
+			if apart > 0 {
+				t.Fatalf("T2: pack of %d uses what lacks the level: %+v", n, parts)
+			}
+			return
+		}
+		few, fewApart := fewestOf(parts, n), len(parts)
+		for choice := range 1 << len(parts) {
+			takes, lack := int64(0), 0
+			for i, p := range parts {
+				if choice>>i&1 == 1 {
+					takes += p.takes
+					if p.apart {
+						lack++
+					}
+				}
+			}
+			if takes >= n && bits.OnesCount(uint(choice)) == few {
+				fewApart = min(fewApart, lack)
+			}
+		}
+		if used != few || apart != fewApart {
+			t.Fatalf("T2: pack of %d uses %d, of which %d lack the level, of %+v; %d and %d are enough", n, used, apart, parts, few, fewApart)
+		}
+	})
 }
 
 // Rooms of CPU-only tasks go up to 2^31 on each of a million nodes: sums do not

@@ -2,7 +2,6 @@ package gang
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -21,40 +20,77 @@ const stepsAChoice = 8 * stepsEach
 
 // parted places what is inside v, of several sets, in domains of the preferred level
 // of one of the areas, by the mode: in the fewest in which it finds its places, for Balance
-// in even parts if it can, and of those that are as few in the fullest. Where an area has many domains, those with the
-// most room are looked at.
+// in parts that differ as little as they can, and of those that are as few in the fullest.
+// Where an area has many domains, those with the most room are looked at; nodes that lack
+// the level, each for itself, where the domains are not enough.
 func (w *search) parted(v int32, areas []area, c Constraint) bool {
 	if c.Preferred == 0 {
 		return false
 	}
 	sets := w.setsIn(v)
-	var among []area // by area: the domains of the preferred level to choose from
-	most := 0
+	among, beside := toChoose(w, sets, areas, c)
+	switch c.Mode {
+	case Spread:
+		return slices.ContainsFunc(slices.Concat(among, beside), func(all area) bool { return spread(w, v, all) })
+	case Balance:
+		if balanced(w, v, sets, among) {
+			return true
+		}
+	}
+	return inFewest(w, v, sets, among, c) || inFewest(w, v, sets, beside, c)
+}
+
+// toChoose are, by area, the domains of the preferred level, and these with the nodes that
+// lack it, where there are any: of either at least two.
+func toChoose(w *search, sets []int32, areas []area, c Constraint) (among, beside []area) {
+	choose := func(all area) area {
+		if c.Mode == Spread {
+			return all
+		}
+		return roomiest(w, sets, all)
+	}
 	for _, where := range areas {
 		var all area
 		for _, e := range w.divide(where, c.Preferred) {
 			all = append(all, e...)
 		}
-		if len(all) < 2 {
+		if len(all) > 1 {
+			among = append(among, choose(all))
+		}
+		if lacking := lacking(w, where, c.Preferred); len(lacking) > 0 && len(all)+len(lacking) > 1 {
+			beside = append(beside, choose(slices.Concat(all, lacking)))
+		}
+	}
+	return among, beside
+}
+
+// lacking are the nodes of an area that lack a level and take something of the unit.
+func lacking(w *search, where area, level placement.Level) (out area) {
+	for _, d := range where {
+		if w.t.LevelOf(d) >= level {
 			continue
 		}
-		if c.Mode == Spread {
-			return w.attempt(func() bool { return w.evenly(v, all, math.MaxInt32) })
-		}
-		all = roomiest(w, sets, all)
-		among, most = append(among, all), max(most, len(all))
-	}
-	for n := 1; c.Mode == Balance && n <= most; n++ {
-		for _, one := range choices(w, sets, among, n) {
-			if w.attempt(func() bool { return w.evenly(v, one.area, 1) }) {
-				return true
-			}
-			if w.cut {
-				return false
+		for _, v := range w.t.Nodes(d) {
+			if e := w.t.Of(v, w.t.NodeLevel()); w.t.Of(v, level) < 0 && w.nodesWithRoom(area{e}) > 0 {
+				out = append(out, e)
 			}
 		}
 	}
-	for n := 1; n <= most && !w.cut; n++ {
+	return out
+}
+
+// spread places what is inside v in some domains, as evenly as it goes.
+func spread(w *search, v int32, domains area) bool {
+	return w.attempt(func() bool {
+		_, found := w.evenly(v, domains)
+		return found
+	})
+}
+
+// inFewest places what is inside v in the fewest of some domains in which it finds its
+// places, the quick way or, of as many, any.
+func inFewest(w *search, v int32, sets []int32, among []area, c Constraint) bool {
+	for n := 1; n <= mostOf(among) && !w.cut; n++ {
 		choices := choices(w, sets, among, n)
 		for _, place := range [...]func(area) bool{
 			func(some area) bool { return w.inAll(v, some, c) },
@@ -73,11 +109,19 @@ func (w *search) parted(v int32, areas []area, c Constraint) bool {
 	return false
 }
 
+// mostOf is how many domains the area with the most has.
+func mostOf(among []area) (most int) {
+	for _, all := range among {
+		most = max(most, len(all))
+	}
+	return most
+}
+
 // inAll places what is inside v in some domains of the preferred level: in equal parts
 // where it is balanced and finds its places so, else in few domains of the narrower levels.
 func (w *search) inAll(v int32, some area, c Constraint) bool {
 	if c.Mode == Balance && len(some) > 1 {
-		return w.attempt(func() bool { return w.evenly(v, some, math.MaxInt32) }) || w.children(v, some, Constraint{})
+		return spread(w, v, some) || w.children(v, some, Constraint{})
 	}
 	return finds(w, v, some) && w.closest(v, some, c.Preferred+1)
 }
@@ -181,18 +225,19 @@ func eachChoice(all []placement.Domain, n int, f func(area)) {
 }
 
 // evenly places what is inside v piece by piece, the hardest first, each where the
-// fewest tasks of it are so far, and of these where most room is: a piece is a
-// task, a slice, or what has a constraint of its own. It fails where the largest part
-// exceeds the smallest by more tasks than so many.
-func (w *search) evenly(v int32, domains area, difference int32) bool {
+// fewest tasks of it are so far, and of these where the fewest sets have room: a piece is a
+// task, a slice, or what has a constraint of its own. It tells by how many tasks the
+// largest part exceeds the smallest.
+func (w *search) evenly(v int32, domains area) (difference int32, found bool) {
 	given := make([]int32, len(domains))
+	domains = leastWanted(w, w.setsIn(v), domains)
 	for _, child := range w.childrenOf(v) {
 		s := w.g.tree[child].set
 		if c := w.bound(child); s < 0 || c.Preferred > 0 || w.sliced(s) && w.broken(s) {
 			if !w.onFewest(domains, given, make([]bool, len(domains)), w.tasksIn(child), func(where area) bool {
 				return w.place(child, where, Constraint{})
 			}) {
-				return false
+				return 0, false
 			}
 			continue
 		}
@@ -204,11 +249,31 @@ func (w *search) evenly(v int32, domains area, difference int32) bool {
 		full := make([]bool, len(domains)) // what has not taken a piece takes no later one, which is alike
 		for _, piece := range chunksOf(whole, size) {
 			if !w.onFewest(domains, given, full, size, func(where area) bool { return w.fill(s, where, piece, cuts) }) {
-				return false
+				return 0, false
 			}
 		}
 	}
-	return slices.Max(given)-slices.Min(given) <= difference
+	return slices.Max(given) - slices.Min(given), true
+}
+
+// leastWanted orders domains by how many of the sets have room there, the fewest first: who
+// has a choice leaves the others theirs.
+func leastWanted(w *search, sets []int32, domains area) area {
+	list := make([]candidate, len(domains))
+	for i := range domains {
+		list[i].area = domains[i : i+1]
+		for _, s := range sets {
+			if w.takes(s, list[i].area, nil) > 0 {
+				list[i].room++
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.room, b.room) })
+	out := make(area, len(list))
+	for i := range list {
+		out[i] = list[i].area[0]
+	}
+	return out
 }
 
 // onFewest places a piece of so many tasks in the domain that has been given the

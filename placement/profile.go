@@ -50,7 +50,9 @@ type Profile struct {
 	opens           []int64          // when something else is more free than before
 	// earliest is by key the earliest start that was found, as long as nothing is given
 	// up: whatever comes to it can only delay it.
-	earliest  map[int64]int64
+	earliest map[int64]int64
+	// roomless are by shape for how many tasks of it there is no room, up to when; as long too.
+	roomless  map[Shape][]roomless
 	burdening burdening
 	sweeping  *sweep // kept for the next, nil while it is in use
 }
@@ -61,7 +63,7 @@ type Profile struct {
 func NewProfile(x *Index, now, resolution, horizon int64) *Profile {
 	p := &Profile{
 		index: x, now: now, resolution: resolution, last: Never - 1,
-		holds: map[int32][]Stay{}, heldOn: map[int32][]heldStay{}, earliest: map[int64]int64{},
+		holds: map[int32][]Stay{}, heldOn: map[int32][]heldStay{}, earliest: map[int64]int64{}, roomless: map[Shape][]roomless{},
 	}
 	if horizon > 0 && now < Never-1-horizon {
 		p.last = now + horizon
@@ -87,7 +89,7 @@ func (p *Profile) Round(t int64) int64 {
 // for, as what is held may wait for it. Until is not read.
 func (p *Profile) Leaves(s Stay) {
 	p.leaving = append(p.leaving, s)
-	clear(p.earliest)
+	p.freed()
 }
 
 // Stands tells of a task that was taken in the index when it is to end: at Until, or
@@ -111,7 +113,7 @@ func (p *Profile) Stands(s Stay) {
 	} else {
 		p.ends = append(p.ends, i)
 	}
-	clear(p.earliest)
+	p.freed()
 }
 
 // Behind tells of tasks that stand where places are held for a holder, or may be: while these are
@@ -131,6 +133,16 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 		stays[i].Until = max(p.now, p.Round(one.Until))
 	}
 	p.behind[holder] = stays
+	p.freed()
+}
+
+// SomeBehind says whether somebody stands behind a holder, or is awaited by one.
+func (p *Profile) SomeBehind() bool { return len(p.behind) > 0 }
+
+// freed forgets what is known of times at which nothing is found, as something may be free that was not.
+func (p *Profile) freed() {
+	clear(p.earliest)
+	clear(p.roomless)
 }
 
 // Awaits tells of tasks that stand where places are held for a holder, which waits for them to leave:
@@ -183,7 +195,7 @@ func (p *Profile) isGone(s *Stay) bool {
 // then: such as when nodes are open to a task again.
 func (p *Profile) Opens(at int64) {
 	p.opens = append(p.opens, p.Round(at))
-	clear(p.earliest)
+	p.freed()
 }
 
 // Hold keeps places for a holder, which has none yet, all of them from one time up to
@@ -213,7 +225,7 @@ func (p *Profile) Hold(holder int32, stays []Stay) {
 func (p *Profile) Release(holder int32) []Stay {
 	stays := p.letGo(holder)
 	if len(stays) > 0 {
-		clear(p.earliest)
+		p.freed()
 	}
 	return stays
 }
@@ -286,7 +298,7 @@ func (p *Profile) Earliest(w Window, q Question) (int64, bool) {
 	if known, ok := p.earliest[q.Key]; ok && q.Key != 0 {
 		from = max(from, known)
 	}
-	if from > last {
+	if from = max(from, p.roomFrom(&q, w.Duration)); from > last {
 		return 0, false
 	}
 	at, found, refused := p.search(&q, w.Duration, from, last, q.Exact && len(p.opens) == 0)
@@ -309,8 +321,13 @@ func (p *Profile) Earliest(w Window, q Question) (int64, bool) {
 func (p *Profile) search(q *Question, duration, from, last int64, content bool) (at int64, found, refused bool) {
 	s := p.begin(from, duration)
 	defer s.end()
+	known := from <= max(p.now, p.roomFrom(q, duration))
 	for freer := true; ; {
 		if (freer || !q.Exact) && HasRoom(p.index, q.Needs) {
+			if known {
+				known = false
+				p.noteRoomless(q, duration, s.at)
+			}
 			if p.probe(s.at, q.Fits) {
 				return s.at, true, false
 			}
@@ -320,10 +337,44 @@ func (p *Profile) search(q *Question, duration, from, last int64, content bool) 
 		}
 		next, some := s.nextTime(last)
 		if !some {
+			if known {
+				p.noteRoomless(q, duration, last+1)
+			}
 			return 0, false, false
 		}
 		freer = s.moveTo(next)
 	}
+}
+
+// A roomless is that there is no room for so many tasks of a shape, or more, for a duration, or longer, that
+// begin before a time.
+type roomless struct{ tasks, duration, before int64 }
+
+// roomFrom is a sound bound: before it there is no room for what a question needs, as there was none for
+// less. What stands behind a holder is in the way of some and not of others.
+func (p *Profile) roomFrom(q *Question, duration int64) (from int64) {
+	if len(p.behind) > 0 {
+		return p.now
+	}
+	for _, n := range q.Needs {
+		for _, one := range p.roomless[n.Shape] {
+			if one.tasks <= n.Tasks && one.duration <= duration {
+				from = max(from, one.before)
+			}
+		}
+	}
+	return max(from, p.now)
+}
+
+// noteRoomless notes that there is no room before a time for what a question needs, of one shape.
+func (p *Profile) noteRoomless(q *Question, duration, before int64) {
+	if len(q.Needs) != 1 || len(p.behind) > 0 || before <= p.now {
+		return
+	}
+	n := q.Needs[0]
+	p.roomless[n.Shape] = append(slices.DeleteFunc(p.roomless[n.Shape], func(one roomless) bool {
+		return one.tasks >= n.Tasks && one.duration >= duration && one.before <= before
+	}), roomless{n.Tasks, duration, before})
 }
 
 // HasRoom says whether the index has room for each of some needs by itself, as its nodes stand.

@@ -257,8 +257,9 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		ref.all = append(ref.all, timelineStay{r, place, 0, until})
 	}
 	const last = 200 // later nothing begins or ends
-	for holder := range int32(1 + d.IntN(6)) {
-		r, tasks := profileRequest(d), 1+d.IntN(4)
+	few := []Request{profileRequest(d), profileRequest(d)} // of what asks for more, for longer, less is looked at
+	for holder := range int32(1 + d.IntN(10)) {
+		r, tasks := few[d.IntN(2)], 1+d.IntN(1+d.IntN(4))
 		s := x.Shape(r)
 		duration, from := int64(1+d.IntN(longest)), now+int64(d.IntN(3)*d.IntN(8))
 		if d.IntN(4) == 0 {
@@ -316,6 +317,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			ref.all = ref.all[:known]
 		case 1:
 			p.Hold(holder, stays)
+			p.Earliest(Window{now, Never, duration}, q) // and finds nothing there
 			if p.Release(holder); len(p.Held(holder)) > 0 {
 				t.Error("held after the release")
 			}

@@ -80,9 +80,12 @@ func (j *joint) mayGo(id UnitID) bool {
 	if !r.fixed(j.ask, id, &ignored) || j.ask.relocates() && r.state[id].protection != none {
 		return false
 	}
-	return !slices.ContainsFunc(r.Of(r.units[id].Work), func(other UnitID) bool {
-		return r.units[other].Step > r.units[id].Step && !r.state[other].taken
-	})
+	for other := range r.Of(r.units[id].Work) {
+		if r.units[other].Step > r.units[id].Step && !r.state[other].taken {
+			return false
+		}
+	}
+	return true
 }
 
 // reclaim looks for a reclaim of what is beyond the lines of others, with the run gone:

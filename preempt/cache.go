@@ -187,7 +187,11 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 		r.forgetTaken() // the next node is another place
 		noteBeyond(s, n)
 	}()
-	for _, kind := range s.kinds() {
+	kinds := s.kinds()
+	if takesTooLittle(s, n, s.fit.missingOn(n), s.here) {
+		kinds = nil
+	}
+	for _, kind := range kinds {
 		found, ok := r.clearPlace(a, s.fit, s.here, kind)
 		s.refusal.countTried(a, r.Steps)
 		if ok {

@@ -20,7 +20,11 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 			break
 		}
 		s.refusal.Steps++
-		if o, ok := s.offer(n, s.on([]int32{n}, candidates)); ok {
+		here := s.on(s.room.oneNode(n), candidates)
+		if takesTooLittle(s, n, int64(s.fit.rooms[n])+1, here) {
+			continue
+		}
+		if o, ok := s.offer(n, here); ok {
 			offers.items = append(offers.items, o)
 		}
 	}

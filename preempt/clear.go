@@ -109,7 +109,7 @@ func (t *taking) take(id UnitID) bool {
 // step before the lower.
 func (r *Evaluator) withAbove(id UnitID) []UnitID {
 	var out []UnitID
-	for _, other := range r.Of(r.units[id].Work) {
+	for other := range r.Of(r.units[id].Work) {
 		if r.units[other].Step >= r.units[id].Step && !r.state[other].taken {
 			out = append(out, other)
 		}

@@ -108,14 +108,13 @@ func (s *search) cannotMove(l *list) bool {
 func (s *search) mostMoved(l *list, res int32) int64 {
 	r := s.room
 	sum := int64(0)
-	nodes := s.standsOn[:0]
+	r.onNodes.begin(r.Nodes)
 	for _, id := range l.ids {
 		u, leaves := r.units[id], false
 		for i := range u.Tasks {
 			t := &u.Tasks[i]
 			leaves = leaves || s.findsPlace(t.Shape)
-			if !slices.Contains(nodes, t.Place.Node) {
-				nodes = append(nodes, t.Place.Node)
+			if r.onNodes.mark(t.Place.Node) {
 				sum = addUpTo(sum, s.ask.nodes(r.Index).MostFree(t.Place.Node, res))
 			}
 		}
@@ -123,7 +122,6 @@ func (s *search) mostMoved(l *list, res int32) int64 {
 			sum = addUpTo(sum, u.Charge.Of(res))
 		}
 	}
-	s.standsOn = nodes
 	return sum
 }
 

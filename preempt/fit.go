@@ -127,6 +127,15 @@ func (f *fit) read(n int32) {
 	f.rooms[n] = room
 }
 
+// missingOn is how many tasks a node has to take for the preemptor to start, where no other
+// takes more than it does.
+func (f *fit) missingOn(n int32) int64 {
+	if f.rooms == nil {
+		return 0
+	}
+	return int64(f.need) - int64(f.total) + int64(f.rooms[n])
+}
+
 // shape is that of the preemptor's only set with tasks.
 func (f *fit) shape() placement.Shape { return f.ask.Shapes[firstSet(f.ask.Add.Add)] }
 

@@ -178,9 +178,10 @@ func (w *without) takes(shape placement.Shape) bool {
 func (w *without) noneMove(ids []UnitID) bool {
 	r := w.room
 	nodes := w.standsOn[:0]
+	r.onNodes.begin(r.Nodes)
 	for _, id := range ids {
 		for i := range r.units[id].Tasks {
-			if n := r.units[id].Tasks[i].Place.Node; !slices.Contains(nodes, n) {
+			if n := r.units[id].Tasks[i].Place.Node; r.onNodes.mark(n) {
 				nodes = append(nodes, n)
 			}
 		}

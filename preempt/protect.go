@@ -104,7 +104,7 @@ func (r *Evaluator) wouldProtect(b *Preemptor) protection {
 	}
 	charge, at := b.Asks, r.rank(b.Leaf, b.EvictionRank)
 	part := UnitID(-1)
-	for _, id := range r.Of(b.Work) {
+	for id := range r.Of(b.Work) {
 		if u := r.units[id]; b.Step == 0 && u.Step == 0 && u.Leaf == b.Leaf {
 			part, at = id, r.rank(b.Leaf, u.EvictionRank)
 			if sum, err := slices.Clone(charge).AddScaled(u.Charge, 1); err == nil {

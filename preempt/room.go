@@ -107,6 +107,8 @@ type Evaluator struct {
 	ratioKnown []bool
 	seen       []int32 // by unit: the search that listed it
 	turn       int32   // of seen
+	// onNodes are the nodes, ofWorks the workloads, that a bound has counted.
+	onNodes, ofWorks marks
 	// protectedTaken and looseTaken say by leaf what the search at hand took of it
 	// (R9); takenLeaves are those of which it took something.
 	protectedTaken, looseTaken []bool

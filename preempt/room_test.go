@@ -2,6 +2,7 @@ package preempt_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestTakeAndForget(t *testing.T) {
 	if s.tree.Use(0, 0) != 2000 || s.index.MostFree(0, 0) != 1000 || s.room.Taken(gone) {
 		t.Error("its charge, its place")
 	}
-	if of := s.room.Of(s.room.Unit(gone).Work); len(of) != 1 || s.name(of[0]) == "x+1" || len(s.room.Of(99)) != 0 {
+	if of := slices.Collect(s.room.Of(s.room.Unit(gone).Work)); len(of) != 1 || s.name(of[0]) == "x+1" || len(slices.Collect(s.room.Of(99))) != 0 {
 		t.Error("its workload", of)
 	}
 	if victims, _, _ := s.find(t, byQuota); strings.Join(victims, " ") != "y" {

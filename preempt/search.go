@@ -142,7 +142,7 @@ type search struct {
 	weighed  []cacheEntry
 	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
 	here     []UnitID
-	standsOn []int32     // scratch of mostMoved
+	standsOn []int32     // scratch of noneMove
 	ordered  [2][]UnitID // scratch of compareLists
 }
 
@@ -331,7 +331,7 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	}
 	s.refusal.Steps++
 	s.room.Effort.Spend(1)
-	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates)) {
+	if len(nodes) == 1 && (s.tooSmall(nodes[0], candidates) || fewMove(s, candidates) || takesTooLittle(s, nodes[0], s.fit.missingOn(nodes[0]), candidates)) {
 		return
 	}
 	s.ask.place, s.ask.beyond = nodes, false
@@ -399,7 +399,7 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 	if f.rooms == nil || f.need == 1 && s.ask.mode != Consolidate || s.ask.relocates() {
 		return false
 	}
-	missing := int64(f.need) - int64(f.total) + int64(f.rooms[n])
+	missing := f.missingOn(n)
 	for _, need := range s.ask.Need { // of all tasks together, which are alike
 		most := s.ask.nodes(r.Index).MostFree(n, need.Resource)
 		for _, id := range candidates {
@@ -415,6 +415,44 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 	return false
 }
 
+// takesTooLittle is a sound bound (M8) of a reclaim: with what is free on a node and the most
+// that it may take of those there, of each leaf by R9 either its excess or what is not
+// protected, the node does not take so many tasks.
+func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
+	r, a, f := s.room, s.ask, s.fit
+	if !a.reclaims() || len(a.short) != 1 || f.rooms == nil || a.relocates() {
+		return false
+	}
+	res := a.short[0]
+	each := a.Need.Of(res) / int64(f.need) // of all tasks together, which are alike
+	if each == 0 {
+		return false // nothing is known of it
+	}
+	most := a.nodes(r.Index).MostFree(n, res)
+	for i, id := range here {
+		leaf := r.state[id].leaf
+		if !r.single(id) {
+			return false // who goes with it may free something here
+		}
+		if slices.ContainsFunc(here[:i], func(other UnitID) bool { return r.state[other].leaf == leaf }) {
+			continue
+		}
+		all, loose := int64(0), int64(0)
+		for _, other := range here[i:] {
+			if r.state[other].leaf != leaf {
+				continue
+			}
+			held := r.units[other].Charge.Of(res)
+			all = addUpTo(all, held)
+			if r.protectionOf(a, other) == none {
+				loose = addUpTo(loose, held)
+			}
+		}
+		most = addUpTo(most, min(all, max(loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
+	}
+	return most/each < tasks
+}
+
 // fewMove is a sound bound (M8) for a single task that no node takes as things stand: a node does not
 // take it by moves. It would come to one on which somebody stands who moves; who finds no other place as
 // things stand stays on the nodes of these.
@@ -427,16 +465,17 @@ func fewMove(s *search, candidates []UnitID) bool {
 // mostLeft is what of a resource may be free at most on the nodes where workloads of some units stand, once
 // those of them have gone that find another place as things stand.
 func mostLeft(s *search, candidates []UnitID, res int32) (most int64) {
-	r, nodes := s.room, s.standsOn[:0]
-	for i, id := range candidates {
-		if slices.ContainsFunc(candidates[:i], func(other UnitID) bool { return r.units[other].Work == r.units[id].Work }) {
+	r := s.room
+	r.onNodes.begin(r.Nodes)
+	r.ofWorks.begin(len(r.byWork))
+	for _, id := range candidates {
+		if !r.ofWorks.mark(r.units[id].Work) {
 			continue
 		}
 		for of := r.byWork[r.units[id].Work]; of >= 0; of = r.state[of].next {
 			u := r.units[of]
 			for at := range u.Tasks {
-				if n := u.Tasks[at].Place.Node; !slices.Contains(nodes, n) {
-					nodes = append(nodes, n)
+				if n := u.Tasks[at].Place.Node; r.onNodes.mark(n) {
 					most = addUpTo(most, r.Index.MostFree(n, res))
 				}
 			}
@@ -445,7 +484,6 @@ func mostLeft(s *search, candidates []UnitID, res int32) (most int64) {
 			}
 		}
 	}
-	s.standsOn = nodes
 	return most
 }
 

@@ -91,3 +91,24 @@ func (s *search) findsPlace(shape placement.Shape) bool {
 	t.touched = now + 1
 	return t.node >= 0
 }
+
+// marks say of the numbers below some bound whether they have been marked since the marks began; to begin
+// anew takes no time in how many there are.
+type marks struct {
+	at   []int32 // by number: the turn in which it was marked
+	turn int32
+}
+
+// begin has none of the numbers below n be marked.
+func (m *marks) begin(n int) {
+	if m.turn++; len(m.at) < n || m.turn < 0 {
+		m.at, m.turn = make([]int32, n), 1
+	}
+}
+
+// mark marks a number, and says whether it was not.
+func (m *marks) mark(i int32) (fresh bool) {
+	fresh = m.at[i] != m.turn
+	m.at[i] = m.turn
+	return fresh
+}

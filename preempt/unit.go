@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -326,16 +327,21 @@ func (r *Evaluator) Unit(id UnitID) *Unit { return r.units[id] }
 // Taken says whether the search at hand has taken a unit.
 func (r *Evaluator) Taken(id UnitID) bool { return r.state[id].taken }
 
-// Of returns the units of a workload that run or are claimed, the last entered
-// first.
-func (r *Evaluator) Of(work int32) []UnitID {
-	var out []UnitID
-	if int(work) < len(r.byWork) {
-		for id := r.byWork[work]; id >= 0; id = r.state[id].next {
-			out = append(out, id)
+// Of yields the units of a workload that run or are claimed, the last entered first; the one at hand may be
+// forgotten.
+func (r *Evaluator) Of(work int32) iter.Seq[UnitID] {
+	return func(yield func(UnitID) bool) {
+		if int(work) >= len(r.byWork) {
+			return
+		}
+		for id := r.byWork[work]; id >= 0; {
+			next := r.state[id].next
+			if !yield(id) {
+				return
+			}
+			id = next
 		}
 	}
-	return out
 }
 
 // vacate frees the places and the charge of a unit.

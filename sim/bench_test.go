@@ -67,7 +67,8 @@ func BenchmarkGrowth(b *testing.B) {
 
 var million = flag.Int("sim.million", 0, "jobs of BenchmarkMillion, which has 1,250 nodes")
 
-// BenchmarkMillion is -sim.million jobs, such as 1,000,000, on 10,000 GPUs.
+// BenchmarkMillion is -sim.million jobs, such as 1,000,000, on 10,000 GPUs, under
+// first-fit and under runai.
 func BenchmarkMillion(b *testing.B) {
 	if *million == 0 {
 		b.Skip("-sim.million says how many jobs")
@@ -76,5 +77,7 @@ func BenchmarkMillion(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchRun(b, in, sim.FirstFit())
+	for _, s := range []sim.Scheduler{sim.FirstFit(), sim.Presets()[1]} {
+		b.Run(s.Name, func(b *testing.B) { benchRun(b, in, s) })
+	}
 }

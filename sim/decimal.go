@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Decimal is an exact quotient, to be printed with as many digits as one likes.
+// A Decimal is an exact quotient, to be printed with up to a thousand digits.
 // The zero Decimal is 0.
 type Decimal struct{ rat big.Rat }
 
@@ -24,8 +24,12 @@ func Quotient(a, b int64) Decimal {
 // Seconds is t in seconds.
 func Seconds(t time.Duration) Decimal { return Quotient(int64(t), int64(time.Second)) }
 
-// Text has the given number of digits after the point, rounded half away from 0.
-func (d Decimal) Text(digits int) string { return d.rat.FloatString(digits) }
+// mostDigits is how many digits after the point are told: each costs time and memory.
+const mostDigits = 1000
+
+// Text has the given number of digits after the point, rounded half away from 0: of fewer
+// than none it has none, and a thousand of more.
+func (d Decimal) Text(digits int) string { return d.rat.FloatString(min(max(digits, 0), mostDigits)) }
 
 // String has six digits after the point.
 func (d Decimal) String() string { return d.Text(6) }

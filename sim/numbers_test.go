@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,5 +49,16 @@ func TestDecimals(t *testing.T) {
 		if text, err := c.got.MarshalJSON(); err != nil || string(text) != c.want {
 			t.Errorf("as JSON %s, %v", text, err)
 		}
+	}
+}
+
+// However many digits are asked for, no more are told than can be.
+func TestDigitsAreBounded(t *testing.T) {
+	third := sim.Quotient(1, 3)
+	if got := third.Text(math.MaxInt); got != "0."+strings.Repeat("3", 1000) {
+		t.Errorf("%d bytes", len(got))
+	}
+	if got := third.Text(math.MinInt); got != "0" {
+		t.Errorf("got %s", got)
 	}
 }

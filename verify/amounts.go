@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,14 +12,8 @@ import (
 
 // Amounts of devices that people have reserved in domains come to devices of nodes here (B9).
 
-// A candidate is a device of which an amount may be, in the order in which amounts take them.
-type candidate struct {
-	node   *verifiedNode
-	device int
-}
-
 // spoken says by node and device which reservations have it, those that have the whole node
-// under no device, which is −1.
+// under no device, which is −1: of reservations of one crowd, as others never last with them.
 type spoken map[string]map[int][]*allot.Reservation
 
 func (s spoken) add(r *allot.Reservation, node string, devices []int) {
@@ -50,11 +45,27 @@ func (s spoken) has(r *allot.Reservation, node string, device int) bool {
 }
 
 // meet says whether two reservations last at some time both; times count to the microsecond.
-func meet(a, b *allot.Reservation) bool {
-	over := func(r, other *allot.Reservation) bool {
-		return !r.Until.IsZero() && r.Until.UnixMicro() <= other.From.UnixMicro()
+func meet(a, b *allot.Reservation) bool { return begins(a) < ends(b) && begins(b) < ends(a) }
+
+func begins(r *allot.Reservation) int64 { return r.From.UnixMicro() }
+
+func ends(r *allot.Reservation) int64 {
+	if r.Until.IsZero() {
+		return math.MaxInt64
 	}
-	return !over(a, b) && !over(b, a)
+	return r.Until.UnixMicro()
+}
+
+// crowds numbers reservations so that those of different numbers never last at one time.
+func crowds(list []*allot.Reservation) map[*allot.Reservation]int {
+	crowd, last, of := 0, int64(math.MinInt64), make(map[*allot.Reservation]int)
+	for _, r := range slices.SortedFunc(slices.Values(list), func(a, b *allot.Reservation) int { return cmp.Compare(begins(a), begins(b)) }) {
+		if begins(r) >= last {
+			crowd++
+		}
+		of[r], last = crowd, max(last, ends(r))
+	}
+	return of
 }
 
 // readAmounts has every reservation name the nodes of which it has its amounts, as if people had
@@ -66,44 +77,54 @@ func (v reserving) readAmounts() {
 	state := *v.state
 	state.Reservations = slices.Clone(state.Reservations)
 	v.state = &state
-	known, byID := make(spoken), make([]*allot.Reservation, len(state.Reservations))
-	candidates := make(map[string][]candidate) // by queue
+	var list []*allot.Reservation // by ID
 	for i := range state.Reservations {
-		r := &state.Reservations[i]
-		if byID[i] = r; v.passed(r) {
-			continue
-		}
-		for _, of := range r.Nodes {
-			known.add(r, of.Node, of.Devices)
+		if r := &state.Reservations[i]; !v.passed(r) {
+			list = append(list, r)
 		}
 	}
-	slices.SortFunc(byID, func(a, b *allot.Reservation) int { return strings.Compare(a.ID, b.ID) })
-	for _, r := range byID {
-		if len(r.Domains) > 0 && !v.passed(r) {
-			if _, listed := candidates[r.Queue]; !listed {
-				candidates[r.Queue] = v.candidates(r)
-			}
-			r.Nodes = v.amounts(r, known, candidates[r.Queue])
+	slices.SortFunc(list, func(a, b *allot.Reservation) int { return strings.Compare(a.ID, b.ID) })
+	of, known := crowds(list), make(map[int]spoken)
+	for _, r := range list {
+		if known[of[r]] == nil {
+			known[of[r]] = make(spoken)
 		}
+		for _, n := range r.Nodes {
+			known[of[r]].add(r, n.Node, n.Devices)
+		}
+	}
+	candidates, domains := make(map[string][]candidate), make(map[string]map[*verifiedNode]string) // by queue, by level
+	for _, r := range list {
+		if len(r.Domains) == 0 {
+			continue
+		}
+		if _, listed := candidates[r.Queue]; !listed {
+			candidates[r.Queue] = v.candidates(r)
+		}
+		for _, amount := range r.Domains {
+			if domains[amount.Level] == nil {
+				domains[amount.Level] = v.domainsAt(amount.Level)
+			}
+		}
+		r.Nodes = v.amounts(r, known[of[r]], candidates[r.Queue], domains)
 	}
 }
 
 // amounts are the nodes and devices that a reservation names and that its amounts come to.
-func (v reserving) amounts(r *allot.Reservation, known spoken, list []candidate) (nodes []allot.ReservedNode) {
+func (v reserving) amounts(r *allot.Reservation, known spoken, list []candidate, domains map[string]map[*verifiedNode]string) (nodes []allot.ReservedNode) {
 	taken := make(map[*verifiedNode][]int)
 	for _, amount := range r.Domains {
 		count := make(map[string]int)
-		var at *verifiedNode // its devices stand one behind the other
-		var domain string
-		var in bool
 		for _, c := range list {
-			if c.node != at {
-				at = c.node
-				domain, in = v.domainIn(c.node.source, amount)
+			domain, in := domains[amount.Level][c.node]
+			if in = in && (amount.Domain == "" || amount.Domain == domainOf(c.node.source, amount.Level)); !in || count[domain] >= amount.Devices {
+				continue
 			}
-			if in && count[domain] < amount.Devices && !known.has(r, c.node.source.ID, c.device) && !slices.Contains(taken[c.node], c.device) {
-				count[domain]++
-				taken[c.node] = append(taken[c.node], c.device)
+			for _, d := range c.devices {
+				if count[domain] < amount.Devices && !known.has(r, c.node.source.ID, d) && !slices.Contains(taken[c.node], d) {
+					count[domain]++
+					taken[c.node] = append(taken[c.node], d)
+				}
 			}
 		}
 	}
@@ -130,36 +151,57 @@ func (v reserving) amounts(r *allot.Reservation, known spoken, list []candidate)
 	return nodes
 }
 
+// A candidate is a node with devices of which an amount may be, in their order.
+type candidate struct {
+	node    *verifiedNode
+	devices []int
+}
+
 // candidates are the healthy devices that nobody else uses of nodes that are neither lost nor
-// cordoned, of the pool of the queue for which it is, else of all, by pool, node and index.
+// cordoned, of the pool of the queue for which it is, else of all, by pool and node.
 func (v reserving) candidates(r *allot.Reservation) (list []candidate) {
 	for _, n := range v.nodes { // sorted below
 		if n.pool == nil || n.source.Lost || n.source.Cordoned || r.Queue != "" && v.queues[r.Queue].pool != n.pool {
 			continue
 		}
+		c := candidate{node: n}
 		for i, d := range n.source.Devices {
 			if !d.Unhealthy && d.Foreign == 0 {
-				list = append(list, candidate{n, i})
+				c.devices = append(c.devices, i)
 			}
 		}
+		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
 		x, y := a.node.source, b.node.source
-		return cmp.Or(strings.Compare(a.node.pool.id, b.node.pool.id), cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID), cmp.Compare(a.device, b.device))
+		return cmp.Or(strings.Compare(a.node.pool.id, b.node.pool.id), cmp.Compare(x.Rank, y.Rank), strings.Compare(x.ID, y.ID))
 	})
 	return list
 }
 
-// domainIn is the domain of a node that an amount means, by the names of those around it too.
-func (v reserving) domainIn(n *allot.Node, amount allot.ReservedDomain) (key string, in bool) {
-	name := n.Domains[amount.Level]
-	if amount.Level == allot.NodeLevel {
-		name = n.ID
+// domainOf is the name of the domain of a level that a node is in, "" if it is in none.
+func domainOf(n *allot.Node, level string) string {
+	if level == allot.NodeLevel {
+		return n.ID
 	}
-	for _, level := range v.state.Levels {
-		if key += fmt.Sprintf("%q", n.Domains[level.Name]); level.Name == amount.Level {
-			break
+	return n.Domains[level]
+}
+
+// domainsAt are the domains of a level in which nodes are, by the names of those around them too.
+func (v reserving) domainsAt(level string) map[*verifiedNode]string {
+	of := make(map[*verifiedNode]string)
+	for _, n := range v.nodes { // into a map: order cannot matter
+		if domainOf(n.source, level) == "" {
+			continue
 		}
+		key := ""
+		for _, wider := range v.state.Levels {
+			if wider.Name == level {
+				break
+			}
+			key += fmt.Sprintf("%q", n.source.Domains[wider.Name])
+		}
+		of[n] = fmt.Sprintf("%s%q", key, domainOf(n.source, level))
 	}
-	return fmt.Sprintf("%s%q", key, name), name != "" && (amount.Domain == "" || amount.Domain == name)
+	return of
 }

@@ -1,8 +1,12 @@
 package verify
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
@@ -151,4 +155,61 @@ func TestVerifyRefusesPromises(t *testing.T) {
 	for _, m := range promiseMutants() {
 		m.refused(t, promiseScene)
 	}
+}
+
+// B9: the amounts of reservations that meet in many ways come here to the devices that
+// allot.Reserved lists.
+func TestAmountsAreAsReserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		up := func(n int, what string) int { return rapid.IntRange(0, n).Draw(t, what) }
+		s := &allot.State{Now: sceneNow, Levels: []allot.Level{{Name: "rack"}}}
+		for n := range 2 + up(4, "nodes") {
+			one := node(fmt.Sprint("n", n), 1+up(3, "devices"))
+			if up(5, "in a rack") > 0 {
+				one.Domains = map[string]string{"rack": fmt.Sprint("r", up(1, "rack"))}
+			}
+			one.Cordoned = up(7, "cordoned") == 7
+			s.Nodes = append(s.Nodes, one)
+		}
+		for i := range 2 + up(10, "reservations") {
+			r := allot.Reservation{ID: fmt.Sprint("r", up(50, "ID"), "-", i), From: sceneNow.Add(time.Duration(up(20, "from")) * time.Hour)}
+			if up(9, "for ever") > 0 {
+				r.Until = r.From.Add(time.Duration(1+up(6, "for")) * time.Hour)
+			}
+			if up(2, "of racks") == 0 {
+				r.Domains = append(r.Domains, allot.ReservedDomain{Level: "rack", Devices: 1 + up(3, "of a rack")})
+			}
+			if up(1, "of nodes") == 0 || len(r.Domains) == 0 {
+				r.Domains = append(r.Domains, allot.ReservedDomain{Level: allot.NodeLevel, Devices: 1 + up(1, "of a node")})
+			}
+			if up(3, "named") == 0 {
+				r.Nodes = []allot.ReservedNode{{Node: "n0", Devices: []int{0}}}
+			}
+			s.Reservations = append(s.Reservations, r)
+		}
+		want, err := allot.Reserved(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := newVerifier(s, &allot.Plan{}).state.Reservations
+		for i := range want {
+			if a, b := devicesOf(s, want[i]), devicesOf(s, got[i].Nodes); !slices.Equal(a, b) {
+				t.Fatalf("%s: %v, not %v", s.Reservations[i].ID, b, a)
+			}
+		}
+	})
+}
+
+// devicesOf lists the devices that a reservation has of each node.
+func devicesOf(s *allot.State, nodes []allot.ReservedNode) (list []string) {
+	for _, of := range nodes {
+		n := s.Nodes[slices.IndexFunc(s.Nodes, func(n allot.Node) bool { return n.ID == of.Node })]
+		for d := range n.Devices {
+			if len(of.Devices) == 0 || slices.Contains(of.Devices, d) {
+				list = append(list, fmt.Sprint(of.Node, "/", d))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
 }

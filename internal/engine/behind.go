@@ -337,3 +337,62 @@ func (d *Decision) behindWhom(a *Action) int32 {
 	}
 	return None
 }
+
+// outs are the units that the search at hand has taken out of the index, which stand in the table. Of a
+// workload of many units, asked about one after the other, it is known whether it has taken any.
+type outs struct {
+	behind
+	asked int32 // about whom, plus one
+	some  bool
+}
+
+// outs are those of the pool.
+func (s behind) outs() outs { return outs{behind: s} }
+
+// has says whether a unit is one of them.
+func (o *outs) has(i, step int32) bool {
+	if !o.promises.making || !o.world.Room.told {
+		return false
+	}
+	room := o.pool.Room
+	if o.asked != i+1 {
+		o.asked, o.some = i+1, false
+		for id := range room.Of(i) {
+			o.some = o.some || room.Taken(id)
+		}
+	}
+	if !o.some {
+		return false
+	}
+	for id := range room.Of(i) {
+		if room.Taken(id) && room.Unit(id).Step == step {
+			return true
+		}
+	}
+	return false
+}
+
+// letGo is what ends and has no place in what is tried: the search at hand has taken it, or places it anew
+// (M9). Its queue is not charged for it then.
+type letGo struct {
+	outs
+	at int // where among its seats the start was found of what was asked about last
+}
+
+// has says whether what ends is of that.
+func (l *letGo) has(a *ended) bool {
+	seats := l.world.Room.Seats[a.work]
+	return len(seats) == 0 || a.start >= 0 && !l.stands(seats, a.start) || l.outs.has(a.work, a.step)
+}
+
+// stands says whether a start is among the seats of a workload. What is asked about one after the other
+// mostly is there one after the other.
+func (l *letGo) stands(seats []Seat, start int32) bool {
+	of := func(one Seat) bool { return one.commit == start }
+	if next := min(l.at, len(seats)); slices.ContainsFunc(seats[next:min(next+2, len(seats))], of) {
+		l.at = next + slices.IndexFunc(seats[next:], of)
+		return true
+	}
+	l.at = max(0, slices.IndexFunc(seats, of))
+	return of(seats[l.at])
+}

@@ -163,7 +163,7 @@ func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
 		return false
 	}
 	room := s.pool.Room
-	for _, id := range room.Of(o.unit.Work) {
+	for id := range room.Of(o.unit.Work) {
 		if room.Unit(id).Step != o.unit.Step && room.Taken(id) {
 			return true
 		}

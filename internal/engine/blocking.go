@@ -11,8 +11,9 @@ import (
 
 // A stop is a form of a workload that cannot start and that others may not pass.
 type stop struct {
-	work, definition, priority int32
-	how                        queue.Queueing
+	work, priority int32
+	how            queue.Queueing
+	could          *Definition // as enqueuing.could
 }
 
 // blocking is what a solver knows of it.
@@ -20,7 +21,7 @@ type blocking struct {
 	// stops are those of the whole pool, and then those of each queue.
 	stops [][]stop
 	// uses are what definitions could use, by definition, nil until asked for.
-	uses []*uses
+	uses map[*Definition]*uses
 }
 
 // strict says whether a head of the queue that cannot start stops those behind it: then
@@ -76,7 +77,7 @@ func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
 	case !admitted:
 		return None, nil
 	}
-	if !s.note(stopped, stop{i, f.Definition, f.Priority, own.How}) {
+	if !s.note(stopped, stop{i, f.Priority, own.How, s.could(i, at)}) {
 		return None, nil
 	}
 	s.decision.blocked = true
@@ -93,7 +94,7 @@ func (s enqueuing) note(leaf int, one stop) bool {
 	list := &s.stops[1+leaf]
 	for at := range *list {
 		known := &(*list)[at]
-		if s.pool.Policy.BlockAlikeOnly && known.definition != one.definition {
+		if s.pool.Policy.BlockAlikeOnly && known.could != one.could {
 			continue
 		}
 		if one.how != queue.BackfillPreemptible || one.priority <= known.priority {
@@ -146,9 +147,9 @@ func (s enqueuing) inTheWay(i int32, at int16, does func(*stop, *Form, *Definiti
 		return None
 	}
 	for _, list := range [...][]stop{s.stops[1+f.Queue], s.stops[0]} {
-		for at := range list {
-			one := &list[at]
-			if one.work != i && does(one, f, d) && (!s.pool.Policy.BlockAlikeOnly || s.alike(f.Definition, one.definition)) {
+		for n := range list {
+			one := &list[n]
+			if one.work != i && does(one, f, d) && (!s.pool.Policy.BlockAlikeOnly || s.alike(s.could(i, at), one.could)) {
 				return one.work
 			}
 		}
@@ -179,9 +180,20 @@ type use struct {
 	devices []uint64
 }
 
+// could is the definition of a form by what is open to it: of what is content with less than its
+// limit for as long as that (B1).
+func (s enqueuing) could(i int32, at int16) *Definition {
+	d := s.world.Definition(&s.world.Works[i], at)
+	if d.Times.Least == 0 || !s.pool.Policy.BlockAlikeOnly {
+		return d
+	}
+	now := max(s.world.Now, 0)
+	return s.promising().open(i, at, now, later(now, d.Times.Least))
+}
+
 // alike says whether two definitions could use a device or, where one asks for none, a
 // node in common.
-func (s enqueuing) alike(a, b int32) bool {
+func (s enqueuing) alike(a, b *Definition) bool {
 	if a == b {
 		return true
 	}
@@ -205,14 +217,11 @@ func (u *use) meets(other *use) bool {
 }
 
 // usesOf is what a definition could use.
-func (s enqueuing) usesOf(definition int32) *uses {
-	for int(definition) >= len(s.uses) {
-		s.uses = append(s.uses, nil)
-	}
-	if known := s.uses[definition]; known != nil {
+func (s enqueuing) usesOf(d *Definition) *uses {
+	if known := s.uses[d]; known != nil {
 		return known
 	}
-	d, out := &s.pool.Definitions[definition], &uses{}
+	out := &uses{}
 	for set := range d.Sets {
 		if d.Counts[set] == 0 {
 			continue
@@ -224,6 +233,9 @@ func (s enqueuing) usesOf(definition int32) *uses {
 		}
 		out.sets = append(out.sets, one)
 	}
-	s.uses[definition] = out
+	if s.uses == nil {
+		s.uses = make(map[*Definition]*uses)
+	}
+	s.uses[d] = out
 	return out
 }

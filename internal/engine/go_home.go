@@ -25,7 +25,7 @@ type homecoming struct {
 // any more, or if what starts there can take their new places.
 func (h homecoming) goHome() error {
 	s, w := h.solver, h.solver.world
-	if len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes || s.pool.Classed() {
+	if len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes {
 		return nil
 	}
 	s.inStep = true
@@ -65,6 +65,9 @@ func (h *homecoming) shapeOf(i int32, one *Seat) placement.Shape {
 func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
 	before, from, now := *one, w.Holdings[one.origin].where(), one.place(w)
+	if !h.costsTheSame(i, one, from) {
+		return false, nil
+	}
 	holds := h.solver.promising().sparing()
 	if err := holds.layAgain(); err != nil {
 		return false, err
@@ -130,8 +133,8 @@ func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bo
 
 // startedOn says whether something has been given a place on a node that it has at once.
 func startedOn(w *World, node int32) bool {
-	return slices.ContainsFunc(w.Room.Seats, func(seats []Seat) bool {
-		return slices.ContainsFunc(seats, func(s Seat) bool {
+	return slices.ContainsFunc(w.Room.touched, func(i int32) bool { // of all others nothing has a commit
+		return slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
 			home := w.booking().ran(&s) && s.where() == w.Holdings[s.origin].where()
 			return s.Node == node && s.commit >= 0 && !s.pipelined && !home
 		})
@@ -228,7 +231,8 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 	from, to := w.Holdings[one.origin].where(), one.where()
 	for _, at := range h.starts()[from] {
 		j, other := at[0], &w.Room.Seats[at[0]][at[1]]
-		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) || h.endUnlike(i, one, j, other) {
+		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) ||
+			!h.costsTheSame(i, one, from) || !h.costsTheSame(j, other, to) || h.endUnlike(i, one, j, other) {
 			continue
 		}
 		other.Node, other.Devices, one.Node, one.Devices = to.node, to.devices, from.node, from.devices
@@ -241,6 +245,18 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 		h.changed(i)
 		return
 	}
+}
+
+// costsTheSame says whether a task would be charged at another place what it is at its own: the
+// quotas and limits of classes, by which it was given that, are as they were then (Q8).
+func (h *homecoming) costsTheSame(i int32, one *Seat, there standing) bool {
+	p, w := h.solver.pool, h.solver.world
+	if !p.Classed() {
+		return true
+	}
+	k := &w.Works[i]
+	shape := &w.Definition(k, k.Current).Sets[one.Set]
+	return slices.Equal(p.chargeOf(shape, &w.Nodes[one.Node], one.Devices), p.chargeOf(shape, &w.Nodes[there.node], there.devices))
 }
 
 // endUnlike says whether two tasks end at unlike times, and something is promised on the node of one of

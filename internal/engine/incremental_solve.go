@@ -303,7 +303,7 @@ func (t *Incremental) unseatAtRest(i int32, p *Pool) {
 	}
 	seats[i] = nil
 	if t.world.Room.told {
-		for _, id := range p.Room.Of(i) {
+		for id := range p.Room.Of(i) {
 			p.Room.Forget(id)
 		}
 	}

@@ -446,11 +446,11 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if !p.lost && s.of(p.work) == p {
 		had = slices.Clone(p.stays)
 	}
-	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.behind().some(), int64(0)
+	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.promises.profile.SomeBehind(), int64(0)
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
 		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
 	}
-	p.soughtAll = exact
+	p.soughtAll = exact && !s.behind().some() // else somebody may step aside later for what is laid then
 	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
 	if len(d.Stranger) == 0 { // else other nodes are open at other times
 		asks.Needs = needsOf(d, p.unit)

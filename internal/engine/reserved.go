@@ -140,7 +140,7 @@ func (s *Solver) firstEvicted(i int32) int32 {
 // takeReserved takes of a workload what stands where it may not stay, and what builds on it.
 func (s *Solver) takeReserved(i int32) error {
 	first := s.firstEvicted(i)
-	for _, id := range s.pool.Room.Of(i) {
+	for _, id := range slices.Collect(s.pool.Room.Of(i)) {
 		if s.pool.Room.Unit(id).Step < first {
 			continue
 		}

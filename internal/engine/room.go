@@ -82,7 +82,7 @@ func (w booking) retell(i int32) {
 	}
 	k := &w.Works[i]
 	room := w.Pools[w.FormOf(k, k.Current).Pool].Room
-	for _, id := range room.Of(i) {
+	for id := range room.Of(i) {
 		room.Forget(id)
 	}
 	w.step(i)

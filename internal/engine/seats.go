@@ -78,7 +78,7 @@ func (d *Definition) enough(held []int32) bool { return len(d.Ladder) > 0 && hel
 
 // takeStale takes all that is left of a gang.
 func (s *Solver) takeStale(i int32) error {
-	for _, id := range s.pool.Room.Of(i) {
+	for _, id := range slices.Collect(s.pool.Room.Of(i)) {
 		if err := s.takeAlone(id, StaleGang); err != nil {
 			return err
 		}

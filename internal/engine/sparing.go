@@ -221,8 +221,9 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	var stands []placement.Stay
+	outs := s.behind().outs()
 	for i, one := range s.behind().standing() {
-		if nodes[w.Position[one.Node]] && !s.behind().isOut(i, one.step) {
+		if nodes[w.Position[one.Node]] && !outs.has(i, one.step) {
 			stay := s.stayOf(i, one)
 			all.profile.Stands(stay)
 			stands = append(stands, stay)

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -221,15 +220,6 @@ func (s behind) standingOn(p *promise) iter.Seq2[int32, *Seat] {
 	}
 }
 
-// isOut says whether the search at hand has taken a unit out of the index, which stands in the
-// table.
-func (s behind) isOut(i, step int32) bool {
-	room := s.pool.Room
-	return s.promises.making && s.world.Room.told && slices.ContainsFunc(room.Of(i), func(id preempt.UnitID) bool {
-		return room.Taken(id) && room.Unit(id).Step == step
-	})
-}
-
 // endsIn is when a task is predicted to end, by what is known of its workload (B1).
 func (s *Seat) endsIn(w *World, k *Work) int64 {
 	if s.origin >= 0 {
@@ -281,12 +271,13 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
+	gone := letGo{outs: s.behind().outs()}
 	for _, one := range s.useOverTime() {
 		ends := s.promises.profile.Round(one.until) <= at
 		if !ends && s.promises.seeking == 0 {
 			break
 		}
-		if (ends || one.behind != 0 && one.behind == s.promises.seeking) && !s.isLetGo(&one) {
+		if (ends || one.behind != 0 && one.behind == s.promises.seeking) && !gone.has(&one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}
@@ -297,14 +288,6 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 		}
 	}
 	do()
-}
-
-// isLetGo says whether what ends has no place in what is tried: the search at hand has taken it,
-// or places it anew (M9). Its queue is not charged for it then.
-func (s admitting) isLetGo(a *ended) bool {
-	seats := s.world.Room.Seats[a.work]
-	return len(seats) == 0 || a.start >= 0 && !slices.ContainsFunc(seats, func(one Seat) bool { return one.commit == a.start }) ||
-		s.behind().isOut(a.work, a.step)
 }
 
 // binds says whether quotas or limits could keep a promise out at any time: not where it is

@@ -17,12 +17,13 @@ const (
 	MaxSets                     = 50_000       // pod sets and groups of all forms
 	MaxNames, MaxShares         = 200, 100_000 // resources, models and classes; for each queue one share of each
 	MaxBudgets, MaxReservations = 5_000, 5_000
+	MaxAmounts                  = 2_000_000 // each may have devices of every node
 )
 
 // A size is how large a state is; adding to it may count what is replaced twice.
 type size struct {
-	nodes, devices, tasks, workloads, queues, pools, sets, budgets, reservations int
-	names                                                                        map[string]bool
+	nodes, devices, tasks, workloads, queues, pools, sets, budgets, reservations, amounts int
+	names                                                                                 map[string]bool
 }
 
 // Bounded refuses a state that is larger than pages are made of, after the change if there
@@ -30,10 +31,12 @@ type size struct {
 func Bounded(s *allot.State, change *allot.Change) error {
 	z := &size{names: map[string]bool{allot.GPU: true}}
 	z.add(s.Nodes, s.Pools, s.Queues, s.Workloads)
-	z.budgets, z.reservations = len(s.Budgets), len(s.Reservations)
+	z.reserve(s.Reservations)
+	z.budgets = len(s.Budgets)
 	if change != nil {
 		z.add(change.Nodes, change.Pools, change.Queues, change.Workloads)
-		z.budgets, z.reservations = z.budgets+len(change.Budgets), z.reservations+len(change.Reservations)
+		z.reserve(change.Reservations)
+		z.budgets += len(change.Budgets)
 	}
 	for _, b := range []struct {
 		n, most int
@@ -42,6 +45,7 @@ func Bounded(s *allot.State, change *allot.Change) error {
 		{z.queues, MaxQueues, "queues"}, {z.pools, MaxPools, "pools"}, {z.devices, MaxDevices, "devices"}, {z.nodes, MaxNodes, "nodes"},
 		{z.workloads, MaxWorkloads, "workloads"}, {z.tasks, MaxTasks, "tasks in all their forms"}, {z.sets, MaxSets, "pod sets and groups"},
 		{z.budgets, MaxBudgets, "budgets"}, {z.reservations, MaxReservations, "reservations"},
+		{z.amounts * z.nodes, MaxAmounts, "nodes times amounts of reservations"},
 		{len(z.names), MaxNames, "resources, models and classes"}, {z.queues * len(z.names), MaxShares, "shares: queues times resources, models and classes"},
 	} {
 		if b.n > b.most {
@@ -101,6 +105,14 @@ func (z *size) add(nodes []allot.Node, pools []allot.Pool, queues []allot.Queue,
 			z.form(w.Alternatives[k].PodSets, w.Alternatives[k].Groups, &listed)
 		}
 		z.tasks = min(z.tasks+max(listed, len(w.Tasks)), MaxTasks+1)
+	}
+}
+
+// reserve counts reservations and the amounts that they ask of domains.
+func (z *size) reserve(list []allot.Reservation) {
+	z.reservations += len(list)
+	for i := range list {
+		z.amounts += len(list[i].Domains)
 	}
 }
 

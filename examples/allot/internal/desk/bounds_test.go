@@ -29,6 +29,9 @@ func TestBounded(t *testing.T) {
 		return out
 	}
 	tasks := func(n int) []allot.PodSet { return []allot.PodSet{{Count: n}} }
+	amounts := func(n int) []allot.Reservation {
+		return []allot.Reservation{{Domains: make([]allot.ReservedDomain, n)}}
+	}
 	for _, c := range []struct {
 		name string
 		add  allot.State // beside what fits
@@ -48,6 +51,8 @@ func TestBounded(t *testing.T) {
 		{"sets", allot.State{Workloads: []allot.Workload{{Alternatives: []allot.Form{{Groups: make([]allot.Group, MaxSets)}}}}}, "50000 pod sets"},
 		{"budgets", allot.State{Budgets: make([]allot.DisruptionBudget, MaxBudgets+1)}, "5000 budgets"},
 		{"reservations", allot.State{Reservations: make([]allot.Reservation, MaxReservations+1)}, "5000 reservations"},
+		{"amounts", allot.State{Nodes: make([]allot.Node, 1000), Reservations: amounts(2000)}, "2000000 nodes times amounts"},
+		{"amounts of a few nodes", allot.State{Nodes: make([]allot.Node, 100), Reservations: amounts(2000)}, ""},
 		{"resources", allot.State{Nodes: []allot.Node{{Capacity: capacity(MaxNames)}}}, "200 resources"},
 		{"asked resources", allot.State{Workloads: []allot.Workload{{PodSets: []allot.PodSet{{Request: allot.Request{Resources: capacity(MaxNames)}}}}}}, "200 resources"},
 		{"shares", allot.State{Queues: queues(1000), Nodes: []allot.Node{{Capacity: capacity(100)}}}, "100000 shares"},
