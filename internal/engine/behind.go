@@ -164,12 +164,27 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 		if err != nil {
 			return nil, false, err
 		}
-		if found && s.leavesTo(p, r.work, d, unit) {
+		if found && s.leavesTo(p, r.work, d, unit) && !s.hasCome(p) {
 			s.passes = p.work + 1
 			return charge, true, s.promising().takeAll(d, unit)
 		}
 	}
 	return nil, false, nil
+}
+
+// hasCome says whether the time of a promise has come that is tried earlier, as something has left its
+// places since it was: who is to start there would go at once.
+func (s behind) hasCome(p *promise) bool {
+	places, now := slices.Clone(s.places), max(s.world.Now, 0)
+	defer func() { s.places = append(s.places[:0], places...) }()
+	again := *p
+	again.stays = slices.Clone(p.stays)
+	lifted := s.promising().lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
+	has := s.promising().seek(&again, placement.Window{From: now, Before: later(now, 1), Duration: p.duration})
+	for _, other := range lifted {
+		s.promising().hold(other)
+	}
+	return has
 }
 
 // leavesTo says whether some of the places that were found are promised to one, none of them to
