@@ -189,7 +189,7 @@ func (s behind) hasCome(p *promise) bool {
 
 // leavesTo says whether some of the places that were found are promised to one, none of them to
 // another besides, and the promise stands once those have left that are: but for tasks that have come
-// back to where they ran, or to what they had claimed, and stand there as they did.
+// back to where they ran, and stand there as they did.
 func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) bool {
 	x, some := s.pool.Index, false
 	m := x.Mark()
@@ -199,7 +199,7 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) && s.world.booking().stoodAt(work, int32(set), place) == None {
+			if p.overlaps(place.Node, place.Devices) && s.world.booking().stoodAt(work, int32(set), place, Running) == None {
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
