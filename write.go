@@ -34,12 +34,13 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 	if len(d.Actions) == 0 {
 		return
 	}
-	all := slices.Concat(d.Placed, d.From)
 	devices := 0
-	for i := range all {
-		devices += bits.OnesCount64(all[i].Devices)
+	for _, list := range [...][]engine.TaskPlace{d.Placed, d.From} {
+		for i := range list {
+			devices += bits.OnesCount64(list[i].Devices)
+		}
 	}
-	cut := &cutter{world: w, tasks: make([]Placement, 0, len(all)), indices: make([]int, 0, devices)}
+	cut := &cutter{world: w, tasks: make([]Placement, 0, len(d.Placed)+len(d.From)), indices: make([]int, 0, devices)}
 	plan.Actions = make([]Action, len(d.Actions))
 	tell := &teller{world: w}
 	for i := range d.Actions {

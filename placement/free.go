@@ -22,6 +22,21 @@ type freeSum struct {
 // cordoned; -1 is every node. The first time it takes time linear in nodes and
 // devices, and then in the changes since.
 func (x *Index) Free(set int32) Free {
+	sum := sumOver(x, set)
+	return Free{Milli: sum.total.Milli, Amounts: slices.Clone(sum.total.Amounts)}
+}
+
+// FreeOf is what [Index.Free] returns of one resource; 0 are GPUs, in milli.
+func FreeOf(x *Index, set, res int32) int64 {
+	sum := sumOver(x, set)
+	if res > 0 {
+		return sum.total.Amounts[res-1]
+	}
+	return sum.total.Milli
+}
+
+// sumOver is the sum over a set, brought up to date.
+func sumOver(x *Index, set int32) *freeSum {
 	sum := x.frees[set]
 	if sum == nil {
 		sum = &freeSum{
@@ -42,7 +57,7 @@ func (x *Index) Free(set int32) Free {
 	if sum.huge {
 		x.sumAnew(sum)
 	}
-	return Free{Milli: sum.total.Milli, Amounts: slices.Clone(sum.total.Amounts)}
+	return sum
 }
 
 // count says whether nodes of one more kind are in the sum of a set.

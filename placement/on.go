@@ -45,6 +45,31 @@ func (x *Index) Admissible(s Shape, node int32) bool {
 	return sh != nil && x.allowedOn(sh, node)
 }
 
+// MakesRoom is a sound bound: whether there would be room for more tasks of the shape on the
+// node once one that stands at the place has gone. False is that it is not plain, as more is
+// given out there than there is, or the task could not be placed there anew.
+func MakesRoom(x *Index, s Shape, p Place) bool {
+	if p.Pipelined || !x.Admits(s, p) {
+		return false
+	}
+	sh, nd := x.shape(s), &x.nodes[p.Node]
+	if !x.allowedOn(sh, p.Node) || nd.slots < 0 || sh.count == 0 && nd.cpuOnlySlots < 0 {
+		return false
+	}
+	free := x.freeOf(p.Node)
+	for _, a := range sh.amounts {
+		if free[a.Resource] < 0 {
+			return false
+		}
+	}
+	for m := p.Devices; m != 0; m &= m - 1 {
+		if x.left[int(nd.devices)+bits.TrailingZeros64(m)] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func (x *Index) allowedOn(sh *shape, node int32) bool {
 	return sh.ever && node >= 0 && int(node) < len(x.nodes) && sh.allowed.has(node)
 }

@@ -256,7 +256,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		}
 		ref.all = append(ref.all, timelineStay{r, place, 0, until})
 	}
-	const last = 200 // later nothing begins or ends
+	const last = 200                                       // later nothing begins or ends
 	few := []Request{profileRequest(d), profileRequest(d)} // of what asks for more, for longer, less is looked at
 	for holder := range int32(1 + d.IntN(10)) {
 		r, tasks := few[d.IntN(2)], 1+d.IntN(1+d.IntN(4))

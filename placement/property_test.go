@@ -3,6 +3,7 @@ package placement
 import (
 	"flag"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"testing"
@@ -212,8 +213,16 @@ func (m *machine) give(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.held)-1).Draw(t, "held")
 	h := m.held[i]
 	m.held = append(append([]held{}, m.held[:i]...), m.held[i+1:]...)
-	if err := m.index.Give(m.shapes[h.shape], h.place); err != nil {
+	shape := m.shapes[h.shape]
+	room, makes := m.index.RoomOn(shape, h.place.Node), MakesRoom(m.index, shape, h.place)
+	if err := m.index.Give(shape, h.place); err != nil {
 		t.Fatal(err)
+	}
+	if makes {
+		m.actions["makes room"]++
+		if now := m.index.RoomOn(shape, h.place.Node); now <= room && room < math.MaxInt32 { // M8: the bound is sound
+			t.Fatalf("room for %d of %+v, and with %+v gone for %d", room, m.requests[h.shape], h.place, now)
+		}
 	}
 	m.model.take(m.requests[h.shape], h.place, -1)
 }
@@ -265,6 +274,11 @@ func (m *machine) reject(t *rapid.T) {
 	counts, ever, nearest := m.model.reject(m.requests[i])
 	got := m.index.Reject(m.shapes[i])
 	want := Rejection{Counts: counts, Ever: ever, Nearest: nearest, Free: m.model.free(m.requests[i].Set)}
+	for res, some := range append([]int64{want.Free.Milli}, want.Free.Amounts...) {
+		if free := FreeOf(m.index, m.requests[i].Set, int32(res)); free != some {
+			t.Fatalf("%d free of resource %d, want %d", free, res, some)
+		}
+	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("X1: Reject(%+v) (-naive +index):\n%s", m.requests[i], diff)
 	}
@@ -339,7 +353,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room"} {
 		if coverage[name] < checks/20 {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
 		}

@@ -1,8 +1,11 @@
 package preempt
 
 import (
+	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/allotsched/allot/placement"
 )
 
 // tryCheapest looks for a set of nodes that are cheap to clear, for a gang of
@@ -15,24 +18,130 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		return
 	}
 	offers := &leastFirst[offer]{search: s, items: make([]offer, 0, len(nodes)), listOf: func(o *offer) *list { return &o.list }}
+	firsts := firstsOf(s, candidates)
 	for _, n := range nodes {
 		if ended(s) {
 			break
 		}
 		s.refusal.Steps++
-		here := s.on(s.room.oneNode(n), candidates)
+		one := s.room.oneNode(n)
+		here := s.on(one, candidates)
 		if takesTooLittle(s, n, int64(s.fit.rooms[n])+1, here) {
 			continue
 		}
-		if o, ok := s.offer(n, here); ok {
+		o, ok := firsts.offer(s, one, here)
+		if !ok {
+			o, ok = s.offer(n, here)
+		}
+		if ok {
 			offers.items = append(offers.items, o)
 		}
 	}
 	offers.init()
 	takeCheapest(s, func(yield func(offer) bool) {
-		for len(offers.heap) > 0 && yield(offers.pop()) {
+		for len(offers.heap) > 0 && yield(firsts.whole(s, offers.pop())) {
 		}
 	})
+}
+
+// firsts are whom a reclaim takes first, wherever it begins, as long as nobody is taken: by
+// leaf how many classes of leaves go before it, by class and saturation, so that of those on a
+// node whoever is first is found by looking at each once. Nil is that this is not known.
+type firsts struct{ rank []int32 }
+
+// firstsOf are those of the candidates, where leaves have an order (see sides) in which all
+// units of one are alike.
+func firstsOf(s *search, candidates []UnitID) *firsts {
+	r, a := s.room, s.ask
+	if !a.reclaims() || len(a.short) != 1 || !a.Still || a.excessOnly || a.relocates() || a.Domains != nil || len(r.budgets) > 0 {
+		return nil
+	}
+	_, own := r.sides(a, r.state[candidates[0]].leaf)
+	depth := len(r.descent(a, r.state[candidates[0]].leaf))
+	if !r.entitled(a, own) {
+		return nil // nobody may go now
+	}
+	var one []UnitID // of each leaf
+	for i, id := range candidates {
+		leaf := r.state[id].leaf
+		if i > 0 && leaf == r.state[candidates[i-1]].leaf {
+			continue
+		}
+		if _, other := r.sides(a, leaf); other != own || len(r.descent(a, leaf)) != depth {
+			return nil
+		}
+		one = append(one, id)
+	}
+	r.Effort.Spend(len(one))
+	compare := func(x, y UnitID) int {
+		return cmp.Or(cmp.Compare(r.classOf(a, r.units[x]), r.classOf(a, r.units[y])), r.comparePaths(a, r.state[x].leaf, r.state[y].leaf))
+	}
+	slices.SortFunc(one, compare)
+	f := &firsts{make([]int32, len(r.byLeaf))}
+	for i, id := range one {
+		if i > 0 {
+			before := one[i-1]
+			f.rank[r.state[id].leaf] = f.rank[r.state[before].leaf]
+			if compare(before, id) != 0 {
+				f.rank[r.state[id].leaf]++
+			}
+		}
+	}
+	return f
+}
+
+// before is the order of victims (M3).
+func (f *firsts) before(s *search, x, y UnitID) bool {
+	r := s.room
+	one, other := &r.state[x], &r.state[y]
+	if c := cmp.Or(cmp.Compare(f.rank[one.leaf], f.rank[other.leaf]), cmp.Compare(one.priority, other.priority)); c != 0 {
+		return c < 0
+	}
+	if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
+		return c < 0
+	}
+	return r.better(y, x) < 0
+}
+
+// offer is search.offer of one node where whoever goes first is plainly enough, as it holds
+// what a task of the preemptor asks: but for how many tasks there is room, see whole.
+func (f *firsts) offer(s *search, node []int32, here []UnitID) (offer, bool) {
+	r := s.room
+	if f == nil || len(here) == 0 {
+		return offer{}, false
+	}
+	r.Effort.Spend(len(here) / lookedAt)
+	first := here[0]
+	for _, id := range here[1:] {
+		if f.before(s, id, first) {
+			first = id
+		}
+	}
+	u := r.units[first]
+	if !r.alone(first) || u.Tasks[0].Shape != s.fit.shape() || !placement.MakesRoom(r.Index, u.Tasks[0].Shape, u.Tasks[0].Place) {
+		return offer{}, false
+	}
+	o := offer{node: node[0], list: list{nodes: node, moved: u.GPUs}}
+	one, class := [1]UnitID{first}, [1]int8{r.classOf(s.ask, u)}
+	o.list.ids, r.scratch.ids = cut(r.scratch.ids, one[:])
+	o.list.class, r.scratch.classes = cut(r.scratch.classes, class[:])
+	return o, true
+}
+
+// whole is the offer with how many tasks there is room for.
+func (f *firsts) whole(s *search, o offer) offer {
+	if o.tasks > 0 {
+		return o
+	}
+	r := s.room
+	t := r.begin(s.ask, s.fit, inOrder)
+	t.only = o.node + 1
+	had, id := s.fit.rooms[o.node], o.list.ids[0]
+	if t.lift(id) {
+		o.tasks = s.fit.rooms[o.node] - had
+		t.putDown(id)
+	}
+	return o
 }
 
 // takeCheapest takes of the offers, which come the least harm first, until there is room

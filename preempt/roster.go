@@ -19,7 +19,7 @@ type roster struct {
 	sorted     []bool     // by queue: byLeaf is
 	nodeSorted []bool
 	byWork     []UnitID      // by workload: the first of a chain
-	opened     bool          // something was asked: lists stay sorted
+	opened     bool          // something was asked: lists stay sorted, and touched is kept
 	touched    []int32       // the nodes on which units came or went
 	touchedBy  []UnitID      // who came there, left or otherwise where nobody did
 	keys       []standingKey // scratch of sortByStanding
@@ -62,28 +62,24 @@ type standingKey struct {
 	id       UnitID
 }
 
-// keyOf is that of a unit.
-func (r *roster) keyOf(id UnitID) standingKey {
-	u := r.units[id]
-	key := standingKey{-2 * int64(u.Priority), u.Admitted, id}
-	if u.NonPreemptible {
+// key is that of a unit of this rank.
+func (a *EvictionRank) key(id UnitID) standingKey {
+	key := standingKey{-2 * int64(a.Priority), a.Admitted, id}
+	if a.NonPreemptible {
 		key.class -= 1 << 40
 	}
-	if u.Step > 0 {
+	if a.Step > 0 {
 		key.class++
 	}
 	return key
 }
 
-// compare is better, of what is listed.
-func (k *standingKey) compare(r *roster, other *standingKey) int {
-	switch {
-	case k.class != other.class:
+// compare is EvictionRank.compare as far as it is listed.
+func (k *standingKey) compare(other *standingKey) int {
+	if k.class != other.class {
 		return cmp.Compare(k.class, other.class)
-	case k.admitted != other.admitted:
-		return cmp.Compare(k.admitted, other.admitted)
 	}
-	return r.better(k.id, other.id)
+	return cmp.Compare(k.admitted, other.admitted)
 }
 
 // standOnNodes lists a unit on the nodes of its tasks.
@@ -105,6 +101,9 @@ const (
 
 // touch takes note that something has changed on a node, by a unit that came or else.
 func (r *roster) touch(node int32, by UnitID) {
+	if !r.opened {
+		return // nothing is known of any node
+	}
 	r.touched, r.touchedBy = append(r.touched, node), append(r.touchedBy, by)
 }
 
@@ -203,12 +202,17 @@ func (r *roster) inLeaf(leaf int32) []UnitID {
 func (r *roster) sortByStanding(ids []UnitID) {
 	keys := r.keys[:0]
 	for _, id := range ids {
-		keys = append(keys, r.keyOf(id))
+		keys = append(keys, r.units[id].key(id))
 	}
 	if r.keys = keys; r.sortByNumber(ids) {
 		return
 	}
-	slices.SortFunc(keys, func(a, b standingKey) int { return a.compare(r, &b) })
+	slices.SortFunc(keys, func(a, b standingKey) int {
+		if c := a.compare(&b); c != 0 {
+			return c
+		}
+		return r.better(a.id, b.id)
+	})
 	for i := range keys {
 		ids[i] = keys[i].id
 	}

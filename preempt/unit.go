@@ -356,24 +356,35 @@ func (r *Evaluator) vacate(id UnitID) error {
 }
 
 // shareWorks says whether some of the units are of one workload.
-func shareWorks[T any](units []T, standing func(T) EvictionRank) bool {
-	works := make([]int32, len(units))
-	for i, u := range units {
-		works[i] = standing(u).Work
+func shareWorks(ranks []EvictionRank) bool {
+	works := make([]int32, len(ranks))
+	for i := range ranks {
+		works[i] = ranks[i].Work
 	}
 	slices.Sort(works)
-	return len(slices.Compact(works)) < len(units)
+	return len(slices.Compact(works)) < len(ranks)
 }
 
 // SortToReprieve sorts evicted units in the order in which they find places again
 // (M4): the best standing first, but of one workload the lower step before the
 // higher, whenever it was admitted.
 func SortToReprieve[T any](units []T, standing func(T) EvictionRank) {
-	slices.SortFunc(units, func(a, b T) int {
-		x, y := standing(a), standing(b)
-		return x.compare(&y)
+	ranks, keys := make([]EvictionRank, len(units)), make([]standingKey, len(units))
+	for i, u := range units {
+		ranks[i] = standing(u)
+		keys[i] = ranks[i].key(UnitID(i))
+	}
+	slices.SortFunc(keys, func(a, b standingKey) int {
+		if c := a.compare(&b); c != 0 {
+			return c
+		}
+		return ranks[a.id].compare(&ranks[b.id])
 	})
-	if !shareWorks(units, standing) {
+	before := slices.Clone(units)
+	for i := range keys {
+		units[i] = before[keys[i].id]
+	}
+	if !shareWorks(ranks) {
 		return
 	}
 	turns := make(map[int32][]int) // by workload: where its units stand

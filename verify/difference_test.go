@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim/scenario"
 	"github.com/allotsched/allot/verify"
 )
@@ -117,6 +119,93 @@ func TestM11RefusesOtherPlans(t *testing.T) {
 		c.change(p)
 		var unlawful *verify.Error
 		if err := verify.Plan(s, p); !errors.As(err, &unlawful) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: no %s in %v", c.name, c.want, err)
+		}
+	}
+}
+
+const (
+	unitsState = `nodes n0 gpu=1 label=zone:a
+nodes n1 gpu=1
+nodes n2 gpu=2
+nodes n3 gpu=3 label=zone:a
+queue q3 where=zone:a quota=2
+queue q6 quota=1
+submit q3/w8 at=unset group=g:1 set=a in=g gpu=1 set=b in=g gpu=2
+run q3/w8 since=unset on a@n0[0] b@n2[0-1]
+submit q6/w10 at=unset gpu=3
+run q6/w10 since=unset on n3[0-2]
+submit q3/w17 priority=1 at=unset gpu=1
+now 100
+`
+	partState = `nodes n0 devices=1x:2,1x cpu=4
+nodes n1 devices=1x,1x:2,1x cpu=4
+queue q1 quota=2 weight=0
+queue q3 parent=q1
+queue q4 parent=q1 quota=1
+submit q4/w7 at=unset tasks=2 gpumem=1 cpu=2
+submit q3/w9 at=unset set=a gpu=1 cpu=1 set=b cpu=1
+run q3/w9 since=unset on a@n1[2] b@n1
+submit q3/w10 at=unset gpu=1 cpu=1
+run q3/w10 since=unset on n0[1]
+submit q4/w17 at=53308800s gpu=1 cpu=1
+now unset
+`
+)
+
+// R1, R3: what moves as several units is judged by what one of them had the right to, and a part of a minimum by
+// what all of it holds: neither lets more pass than that.
+func TestVerifyRefusesParts(t *testing.T) {
+	queueOf := func(s *allot.State, id string) *allot.Queue {
+		return &s.Queues[slices.IndexFunc(s.Queues, func(q allot.Queue) bool { return q.ID == id })]
+	}
+	workloadOf := func(s *allot.State, id string) *allot.Workload {
+		return &s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == id })]
+	}
+	for _, c := range []struct {
+		name, state string
+		change      func(s *allot.State, p *allot.Plan)
+		want        string
+	}{
+		{"the least of its units is beyond the line", unitsState, func(s *allot.State, _ *allot.Plan) {
+			queueOf(s, "q3").Resources[0].Quota = quota.Of(999)
+		}, `takes queue "q3" to 3000`},
+		{"it moves as one unit", unitsState, func(s *allot.State, _ *allot.Plan) {
+			w := workloadOf(s, "w8")
+			w.Groups = nil
+			for i := range w.PodSets {
+				w.PodSets[i].Group = ""
+			}
+		}, `takes queue "q3" to 3000`},
+		{"what moves is above the minimum", partState, func(s *allot.State, p *allot.Plan) {
+			w := workloadOf(s, "w9")
+			w.PodSets[1].Count, w.PodSets[1].Min = 2, 1
+			w.Tasks = append(w.Tasks, w.Tasks[1])
+			w.Tasks[2].Index, p.Actions[0].Tasks[0].Index, p.Actions[0].From[0].Index = 1, 1, 1
+		}, `"w9" holds no gpu`},
+		{"all of it holds none of what is told", partState, func(s *allot.State, _ *allot.Plan) {
+			w := workloadOf(s, "w9")
+			w.PodSets[0].Request.GPU.Count, w.Tasks[0].Devices = 0, nil
+		}, `"w9" holds no gpu`},
+		{"its minimum holds less than is told", partState, func(s *allot.State, p *allot.Plan) {
+			w := workloadOf(s, "w9")
+			w.PodSets[0].Count, w.PodSets[0].Min = 2, 1 // and it has grown by one
+			w.Tasks = slices.Insert(w.Tasks, 1, allot.Task{PodSet: "a", Index: 1, Node: "n0", Devices: []int{0}, Since: time.Unix(1, 0)})
+			sides := *p.Actions[0].Reason.Subtrees
+			sides.Victim.After = sides.Victim.Before - 2000
+			p.Actions[0].Reason.Subtrees = &sides
+		}, `loses 2000 gpu, and "w9" holds 1000`},
+	} {
+		s, err := scenario.State(c.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := allot.Solve(s)
+		if err != nil || verify.Plan(s, p) != nil {
+			t.Fatal(err, verify.Plan(s, p))
+		}
+		c.change(s, p)
+		if err := verify.Plan(s, p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: no %s in %v", c.name, c.want, err)
 		}
 	}

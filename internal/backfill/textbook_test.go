@@ -12,6 +12,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -31,8 +32,8 @@ func TestEASYIsEASY(t *testing.T) {
 	for seed := range deep.Seeds(t, 40) {
 		d := rand.New(rand.NewPCG(seed, 1))
 		jobs, processors := load(d)
-		got, _ := ours(t, jobs, processors, queue.EASY)
-		expected := textbook(jobs, processors, easily)
+		got, _ := ours(t, jobs, &cluster{processors: processors}, queue.EASY)
+		expected := textbook(jobs, &cluster{processors: processors}, easily)
 		if !slices.Equal(got, expected) {
 			t.Fatalf("seed %d: %d processors\n%s", seed, processors, table(jobs, got, expected))
 		}
@@ -58,7 +59,7 @@ func TestConservativeKeepsWhatItPromises(t *testing.T) {
 	for seed := range deep.Seeds(t, 40) {
 		d := rand.New(rand.NewPCG(seed, 2))
 		jobs, processors := load(d)
-		starts, first := ours(t, jobs, processors, queue.Conservative)
+		starts, first := ours(t, jobs, &cluster{processors: processors}, queue.Conservative)
 		for i := range jobs {
 			if first[i] >= 0 && starts[i] > first[i] {
 				t.Fatalf("seed %d: job %d starts at %d and was promised %d\n%s", seed, i, starts[i], first[i], table(jobs, starts, first))
@@ -96,12 +97,12 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ours is the load by Solve and Apply, at every arrival and end: when each starts, and what it
 // was first promised, −1 for nothing.
-func ours(t *testing.T, jobs []job, processors int, kind queue.Backfill) (starts, first run) {
+func ours(t *testing.T, jobs []job, c *cluster, kind queue.Backfill) (starts, first run) {
 	starts, first = make(run, len(jobs)), slices.Repeat(run{-1}, len(jobs))
 	s := &allot.State{Pools: []allot.Pool{{ID: "p", Policy: allot.Policy{
-		NoConsolidation: true, Reserve: allot.ReservePolicy{Backfill: kind},
+		NoConsolidation: true, Reclaim: preempt.NoReclaim, Reserve: allot.ReservePolicy{Backfill: kind},
 	}}}}
-	for i := range processors {
+	for i := range c.processors {
 		s.Nodes = append(s.Nodes, allot.Node{ID: fmt.Sprintf("n%02d", i), Devices: make([]allot.Device, 1)})
 	}
 	ends := make(map[string]int)
@@ -110,10 +111,13 @@ func ours(t *testing.T, jobs []job, processors int, kind queue.Backfill) (starts
 		before := len(s.Workloads)
 		s.Workloads = slices.DeleteFunc(s.Workloads, func(w allot.Workload) bool { return ends[w.ID] == now && ends[w.ID] > 0 })
 		event := before != len(s.Workloads)
+		if may, cut := c.may(now); cut {
+			s.Queues, event = c.queues(may), true
+		}
 		for ; next < len(jobs) && jobs[next].comes == now; next++ {
 			j := jobs[next]
 			w := allot.Workload{
-				ID: fmt.Sprintf("j%02d", next), Submitted: s.Now, Preemption: allot.NonPreemptible,
+				ID: fmt.Sprintf("j%02d", next), Queue: c.queue(), Submitted: s.Now, Preemption: c.preemption(),
 				TimeLimit: quota.Of(int64(j.limit)), Duration: quota.Of(int64(j.limit)),
 			}
 			w.PodSets = []allot.PodSet{{Count: j.size, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}
@@ -155,11 +159,11 @@ type running struct{ job, until int }
 
 // textbook runs a load second by second; place says who of those that wait, in the order in
 // which they came, start now.
-func textbook(jobs []job, processors int, place func(jobs []job, waits []int, runs []running, free, now int) []int) run {
+func textbook(jobs []job, c *cluster, place func(jobs []job, waits []int, runs []running, free, now int) []int) run {
 	starts := make(run, len(jobs))
 	var waits []int
 	var runs []running
-	free, next, done := processors, 0, 0
+	free, usable, next, done := c.processors, c.processors, 0, 0
 	for now := 0; done < len(jobs); now++ {
 		event := false
 		runs = slices.DeleteFunc(runs, func(r running) bool {
@@ -171,6 +175,9 @@ func textbook(jobs []job, processors int, place func(jobs []job, waits []int, ru
 			}
 			return over
 		})
+		if may, cut := c.may(now); cut { // what runs goes on, and fewer are free than none
+			free, usable, event = free+may-usable, may, true
+		}
 		for ; next < len(jobs) && jobs[next].comes == now; next++ {
 			waits, event = append(waits, next), true
 		}

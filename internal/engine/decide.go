@@ -296,6 +296,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		d.restart = false
 		for _, s := range w.Solvers {
 			s.phase = now
+			s.promises.passed = false
 			s.enqueuing().lineUp(full)
 		}
 		if now == withinLines {

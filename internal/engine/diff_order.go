@@ -298,10 +298,11 @@ func (w closing) writeAfter(d *Decision, from int) error {
 		x := l.before[slices.Index(w.Pools, p)]
 		return x, l.name(x, shape), l.position[node]
 	}
-	if err := w.settling().occupy(w.holdingsBefore(taken), into); err != nil {
+	there, gone := standOn(w.World, taken), goes(w.World)
+	if err := w.settling().occupy(w.holdingsBefore(there, gone), into); err != nil {
 		return err
 	}
-	l.read(taken)
+	l.read(there, gone)
 	var waiting []*Action
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
@@ -376,23 +377,12 @@ func (l *leavers) name(x *placement.Index, shape *Shape) placement.Shape {
 	return name
 }
 
-// read lists what leaves some nodes: what was terminating, and what runs and has to go.
-func (l *leavers) read(nodes []bool) {
-	w := l.world
-	goes := make([]bool, len(w.Holdings))
-	for i := range goes {
-		goes[i] = w.Holdings[i].Phase == Running && !w.Holdings[i].fresh
-	}
-	for _, seats := range w.Room.Seats {
-		for i := range seats {
-			if s := &seats[i]; s.origin >= 0 && s.commit < 0 {
-				goes[s.origin] = false
-			}
-		}
-	}
-	for i := range w.Holdings {
-		if h := &w.Holdings[i]; nodes[h.Node] && (goes[i] || h.Phase == Terminating) {
-			l.on[h.Node] = append(l.on[h.Node], int32(i))
+// read lists what leaves of some holdings: what was terminating, and what runs and has to go.
+func (l *leavers) read(some []int32, goes []bool) {
+	for _, i := range some {
+		h := &l.world.Holdings[i]
+		if h.Phase == Terminating || goes[i] && h.Phase == Running && !h.fresh {
+			l.on[h.Node] = append(l.on[h.Node], i)
 		}
 	}
 }
@@ -551,30 +541,45 @@ func (w closing) all(s *Shape, t TaskPlace) placement.Lack {
 	return out
 }
 
-// holdingsBefore are what runs, leaves and is claimed on some nodes in the state once it
-// is settled.
-func (w closing) holdingsBefore(on []bool) (before []Holding) {
-	stays := make([]bool, len(w.Holdings))
-	for _, seats := range w.Room.Seats {
-		for i := range seats {
-			if s := &seats[i]; s.origin >= 0 && s.commit < 0 {
-				stays[s.origin] = true
-			}
-		}
-	}
-	some := 0 // as many at most
-	for i := range w.Holdings {
-		if on[w.Holdings[i].Node] {
-			some++
-		}
-	}
-	before = make([]Holding, 0, some)
-	for i := range w.Holdings {
+// holdingsBefore are what runs, leaves and is claimed in the state once it is settled, of some
+// holdings; goes says of all which do not stay where they are.
+func (w closing) holdingsBefore(some []int32, goes []bool) []Holding {
+	before := make([]Holding, 0, len(some))
+	for _, i := range some {
 		h := &w.Holdings[i]
-		givenUp := (h.fresh || h.Phase == Claimed) && !stays[i] // nobody leaves its place
-		if on[h.Node] && h.Phase != Vacant && !givenUp {
+		givenUp := (h.fresh || h.Phase == Claimed) && goes[i] // nobody leaves its place
+		if h.Phase != Vacant && !givenUp {
 			before = append(before, *h)
 		}
 	}
 	return before
+}
+
+// standOn lists the holdings on some nodes.
+func standOn(w *World, on []bool) (out []int32) {
+	for i := range w.Holdings {
+		if on[w.Holdings[i].Node] {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// goes says of every holding whether it is not where it was in the end: all are of a workload of
+// which nothing has come or gone.
+func goes(w *World) []bool {
+	out := make([]bool, len(w.Holdings))
+	for _, i := range w.Room.touched {
+		if live := w.Works[i].Live; live >= 0 {
+			for at := w.live[live].from; at < w.live[live].to; at++ {
+				out[at] = true
+			}
+		}
+		for at := range w.Room.Seats[i] {
+			if s := &w.Room.Seats[i][at]; s.origin >= 0 && s.commit < 0 {
+				out[s.origin] = false
+			}
+		}
+	}
+	return out
 }

@@ -27,6 +27,8 @@ type promises struct {
 	tree      []ended
 	withdrawn []*promise
 	made      int32 // how many were made, for their order
+	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
+	passed bool
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]memo
 	// open are definitions as they may be used later, see [promising.open].
@@ -390,8 +392,17 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 		s.later(p, cause)
 		all.withdrawn = append(all.withdrawn, p)
 	}
+	if len(all.list) < s.pool.Policy.Reserve.Depth {
+		s.opens()
+	}
 	s.forgoing().giveUp(p.stays)
 	s.changed()
+}
+
+// opens notes that one promise more may be made. Where somebody has had its turn while there were enough, all have
+// theirs again, as new ones are made by O2, and nobody passes whom they are made to (B4, B5).
+func (s promising) opens() {
+	s.decision.restart = s.decision.restart || s.promises.passed
 }
 
 // fulfil forgets the promise of a workload that starts, but for that it was one of the state:
@@ -406,6 +417,7 @@ func (s promising) fulfil(work int32) {
 		if p.was != nil {
 			all.withdrawn = append(all.withdrawn, p)
 		}
+		s.opens()
 		s.forgoing().giveUp(p.stays)
 		s.forgoing().free()
 	}
@@ -449,9 +461,6 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	if s.phase != withinLines && len(s.promises.list) >= r.Depth {
-		return false
-	}
 	entitled, own := 0, 0
 	for _, p := range s.promises.list {
 		if p.entitled {
@@ -461,7 +470,11 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 			own++
 		}
 	}
-	return entitled < r.Depth && (r.MaxPromises == 0 || own < r.MaxPromises)
+	if entitled >= r.Depth || s.phase != withinLines && len(s.promises.list) >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
+		s.promises.passed = true
+		return false
+	}
+	return true
 }
 
 // waitingSince is since when a workload waits.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -35,7 +36,7 @@ func (s reprieving) putBackAll() error {
 		if !back && err == nil && !own[i].tried.stands(s.pool) {
 			back, err = freeStarts(s).comeBack(&own[i])
 		}
-		if !back && err == nil {
+		if !back && err == nil && s.enoughFree(own[i].unit) {
 			back, err = s.putBack(&own[i], newPlace)
 		}
 		if err != nil {
@@ -56,6 +57,15 @@ func (s reprieving) putBackAll() error {
 	}
 	w.Room.out = others
 	return w.redivide(s.decision)
+}
+
+// enoughFree is a bound: where less is free on all nodes together than a unit of one task holds,
+// that finds no other place. What is leaving may be claimed as well, so that nothing is plain then.
+func (s reprieving) enoughFree(u *preempt.Unit) bool {
+	x := s.pool.Index
+	return len(u.Tasks) > 1 || x.Releasing() || !slices.ContainsFunc(u.Charge, func(a quota.Amount) bool {
+		return int(a.Resource) < s.pool.Plain && placement.FreeOf(x, -1, a.Resource) < a.Value
+	})
 }
 
 // asItRan is the part of a unit that ran, where this solve had completed it (G1): its start

@@ -1,0 +1,72 @@
+package preempt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/allotsched/allot/preempt"
+)
+
+// drawGang is a scene of many nodes full of what runs in many queues, of one depth or not, and of
+// a gang that reclaims.
+func drawGang(draw func(n int) int) string {
+	nodes := 7 + draw(5)
+	var text strings.Builder
+	fmt.Fprintf(&text, "nodes%s\nqueue a quota=%d\nqueue d\n", strings.Repeat(" 4", nodes), 6+draw(20))
+	leaves := []string{"b", "c", "e", "f", "g", "h", "d/q", "d/r"}[:2+draw(7)]
+	for _, leaf := range leaves {
+		quota := draw(4)
+		fmt.Fprintf(&text, "queue %s quota=%d share=%d\n", leaf, quota, quota+draw(2))
+	}
+	for n := range nodes {
+		for at := 0; at < 3; at++ {
+			if draw(9) == 0 {
+				continue
+			}
+			gpu := []string{"1", "1", "1", "0.5", "2"}[draw(5)]
+			if gpu == "2" {
+				gpu = []string{"2", "2", "1"}[at]
+			}
+			unit := fmt.Sprintf("%s/j%d%d", leaves[draw(len(leaves))], n, at)
+			fmt.Fprintf(&text, "run %s gpu=%s on=%d priority=%d admitted=%d lost=%d\n", unit, gpu, n, draw(3), draw(4), draw(3))
+			if gpu == "2" {
+				at++
+			} else if at == 2 && draw(3) == 0 { // a step above it
+				fmt.Fprintf(&text, "run %s+1 gpu=1 on=%d\n", unit, (n+1)%nodes)
+			}
+		}
+	}
+	fmt.Fprintf(&text, "wait a/w gpu=1 tasks=%d", nodes+draw(8))
+	return text.String()
+}
+
+// Whom a reclaim takes first on each node is found by looking at those who stand there (firsts),
+// where no budget is shared; else by taking one after the other. A budget that is nobody's has the
+// second be done, and changes nothing (M3).
+func TestBudgetOfNobody(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawGang(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") })
+		for _, mode := range []preempt.Mode{preempt.ReclaimByQuota, preempt.ReclaimByShare} {
+			var names [2][]string
+			for i, pool := range []string{"pool\n", "pool budgets=0\n"} {
+				s := newScene(pool + text)
+				p, _, ok := s.room.Find(s.preemptor, mode)
+				if ok {
+					found++
+				}
+				names[i] = namesOf(s, s.room, &p)
+			}
+			if !slices.Equal(names[0], names[1]) {
+				t.Fatalf("mode %v takes %v, and with a budget of nobody %v\n%s", mode, names[0], names[1], text)
+			}
+		}
+	})
+	if found == 0 {
+		t.Error("nobody was taken")
+	}
+}
