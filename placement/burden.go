@@ -195,11 +195,24 @@ func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64, w
 			continue
 		}
 		for k := range p.behind[s.holder] {
-			if one := &p.behind[s.holder][k]; one.Place.Node == v && one.Until > at {
+			if one := &p.behind[s.holder][k]; one.Place.Node == v && one.Until > at && !p.isGone(one) && !p.goesFor(held[:i], one, at, waiting) {
 				now.add(p.index, one, -1)
 			}
 		}
 	}
+}
+
+// goesFor says whether a task that stands behind one stands behind any of those others too who use what
+// is held of its node at a time: it goes once.
+func (p *Profile) goesFor(held []heldStay, one *Stay, at int64, waiting bool) bool {
+	return slices.ContainsFunc(held, func(s heldStay) bool {
+		return s.From <= at && s.Until > at && !(waiting && p.awaits(s.holder)) && slices.ContainsFunc(p.behind[s.holder], one.IsAlike)
+	})
+}
+
+// IsAlike says whether another task is of the same shape at the same place up to the same time.
+func (s *Stay) IsAlike(other Stay) bool {
+	return s.Place == other.Place && s.Shape == other.Shape && s.Until == other.Until
 }
 
 // cells are amounts of what a task may take a part of on a node: its resources, its

@@ -130,7 +130,7 @@ func (p *Profile) Behind(holder int32, stays []Stay) {
 		p.behind = map[int32][]Stay{}
 	}
 	for i, one := range stays {
-		stays[i].Until = p.Round(one.Until)
+		stays[i].Until = max(p.now, p.Round(one.Until))
 	}
 	p.behind[holder] = stays
 	p.freed()
@@ -188,7 +188,7 @@ func (p *Profile) Without(holder int32, do func()) {
 
 // isGone says whether a task is out of the way.
 func (p *Profile) isGone(s *Stay) bool {
-	return slices.ContainsFunc(p.gone, func(one Stay) bool { return one.Place == s.Place && one.Shape == s.Shape })
+	return slices.ContainsFunc(p.gone, s.IsAlike)
 }
 
 // Opens tells of a time at which its caller lets more be found than before, whatever ends

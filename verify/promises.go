@@ -432,15 +432,14 @@ func (p *promised) isServedBy(one *standing) bool {
 	})
 }
 
-// yieldsTo says whether a promise may have yielded to what the plan has placed (B4): what moves
-// leaves all alone; else one that is beyond its lines may, as somebody may be within its own,
-// and every one in its leaf to whom stands before it.
+// yieldsTo says whether a promise may have yielded to what the plan has placed (B4): one that is beyond
+// its lines may, or was, as somebody may be within its own, though it has come to be within its lines by
+// now at the same places; and every one in its leaf to whom stands before it. What moves that others may
+// start leaves all alone that is promised for a time.
 func (p *promised) yieldsTo(one *standing) bool {
-	if one.moves {
+	if one.moves && !p.gathers || one.form.queue.pool != p.form.queue.pool {
 		return false
 	}
-	if one.form.queue.pool != p.form.queue.pool {
-		return false
-	}
-	return !p.source.Promise.Entitled || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy)
+	was := p.workload.source.Reserved
+	return !p.source.Promise.Entitled || was != nil && !was.Entitled || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy)
 }

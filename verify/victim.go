@@ -152,9 +152,9 @@ type verifiedAdmission struct {
 	above   map[taskName]time.Time
 }
 
-// admissions are those of what w holds before anything is taken from it. Of the
-// tasks of a minimum the earliest counts, as a failed one that was replaced makes
-// the others no younger. Where units above are more than a task they count with
+// admissions are those of what w holds before anything is taken from it. Of a
+// minimum the earliest task counts, of whatever index, as a failed one that was replaced makes
+// the others no younger, nor is it the minimum because it has the lowest. Where units above are more than a task they count with
 // the minimum, and so does all that a workload holds that is below its own.
 func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 	f := &w.forms[w.form]
@@ -174,7 +174,8 @@ func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 		}
 		if whole && below >= cmp.Or(ps.Min, ps.Count) && ps.Step == gang.ByOne && len(f.Groups) == 0 {
 			out.above[taskName{w.source.ID, t.PodSet, t.Index}] = t.Since
-		} else if !known || t.Since.Before(out.minimum) {
+		}
+		if !known || t.Since.Before(out.minimum) {
 			out.minimum, known = t.Since, true
 		}
 	}

@@ -65,14 +65,41 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 	if !s.some() {
 		return nil
 	}
-	w := s.world
 	for i, one := range s.standingOn(p) {
-		if k := &w.Works[i]; s.stepsAside(one, i, p) {
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			stays = append(stays, placement.Stay{Shape: shape, Place: one.place(w), Until: one.endsIn(w, k)})
+		if s.stepsAside(one, i, p) {
+			stays = append(stays, s.promising().stayOf(i, one))
 		}
 	}
 	return stays
+}
+
+// laid says whether a promise has been laid by what finds places for it, once more with nobody out of
+// its way where those who stand behind its places so far would not do so behind the new ones: they
+// go for those alone (B6).
+func (s behind) laid(p *promise, lay func() bool) bool {
+	all, gone := &s.promises, s.promises.profile.Behinds(p.work)
+	if !lay() {
+		return false
+	}
+	if len(gone) == 0 {
+		return true
+	}
+	all.tellsOf(p, s.staysBehind(p))
+	if s.promising().stands(p) {
+		return true
+	}
+	all.tellsOf(p, nil)
+	if lay() {
+		return true
+	}
+	all.tellsOf(p, gone)
+	return false
+}
+
+// tellsOf has the profile and the queues know of those who stand behind a promise.
+func (all *promises) tellsOf(p *promise, stays []placement.Stay) {
+	all.profile.Behind(p.work, stays)
+	all.tree = nil
 }
 
 // some says whether anybody may stand behind a promise.
@@ -81,13 +108,15 @@ func (s behind) some() bool {
 	return r.Evictable || r.TrustDurations || s.world.SomeBehind
 }
 
-// whom is behind whose promise a seat of a workload stands, plus one; 0 is nobody's.
+// whom is behind whose promise a seat of a workload stands, plus one, as the profile knows it; 0 is nobody's.
 func (s behind) whom(i int32, one *Seat) int32 {
 	if !s.some() {
 		return 0
 	}
+	stay := s.promising().stayOf(i, one)
+	stay.Until = max(s.world.Now, s.promises.profile.Round(stay.Until), 0)
 	for _, p := range s.promises.list {
-		if s.stepsAside(one, i, p) {
+		if !p.gathers && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
 			return p.work + 1
 		}
 	}
@@ -135,12 +164,27 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 		if err != nil {
 			return nil, false, err
 		}
-		if found && s.leavesTo(p, r.work, d, unit) {
+		if found && s.leavesTo(p, r.work, d, unit) && !s.hasCome(p) {
 			s.passes = p.work + 1
 			return charge, true, s.promising().takeAll(d, unit)
 		}
 	}
 	return nil, false, nil
+}
+
+// hasCome says whether the time of a promise has come that is tried earlier, as something has left its
+// places since it was: who is to start there would go at once.
+func (s behind) hasCome(p *promise) bool {
+	places, now := slices.Clone(s.places), max(s.world.Now, 0)
+	defer func() { s.places = append(s.places[:0], places...) }()
+	again := *p
+	again.stays = slices.Clone(p.stays)
+	lifted := s.promising().lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
+	has := s.promising().seek(&again, placement.Window{From: now, Before: later(now, 1), Duration: p.duration})
+	for _, other := range lifted {
+		s.promising().hold(other)
+	}
+	return has
 }
 
 // leavesTo says whether some of the places that were found are promised to one, none of them to
@@ -155,7 +199,7 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) && s.world.booking().ranAt(work, int32(set), place) == None {
+			if p.overlaps(place.Node, place.Devices) && s.world.booking().stoodAt(work, int32(set), place, Running) == None {
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false

@@ -109,7 +109,8 @@ func (s gathering) gatherAgain(p *promise) bool {
 	if !s.gather(p) {
 		return false
 	}
-	p.lost = false
+	s.promises.made++
+	p.lost, p.order = false, s.promises.made // it is another, though its places may be the same again
 	return true
 }
 
@@ -232,14 +233,12 @@ func (s gathering) stands(p *promise) bool {
 // waitedFor are the tasks on devices that are gathered. As much as they have is nobody's once they
 // have left but of whom the places are gathered for.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
-	w := s.world
 	for i, one := range s.behind().standing() {
-		k, place := &w.Works[i], one.place(w)
+		place := one.place(s.world)
 		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
 			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
 		}) {
-			shape := w.Definition(k, k.Current).Sets[one.Set].Placed
-			stays = append(stays, placement.Stay{Shape: shape, Place: place, Until: one.endsIn(w, k)})
+			stays = append(stays, s.stayOf(i, one))
 		}
 	}
 	return stays

@@ -75,7 +75,7 @@ func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	if err := x.Give(shape, now); err != nil {
 		return false, err
 	}
-	one.Node, one.Devices, one.pipelined = from.node, from.devices, false
+	one.Node, one.Devices, one.pipelined, one.behind = from.node, from.devices, false, w.Holdings[one.origin].Behind
 	old := one.place(w)
 	mayStand := func(place placement.Place) bool {
 		until := one.endsForSure(w)
@@ -240,7 +240,7 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 			other.Node, other.Devices, one.Node, one.Devices = from.node, from.devices, to.node, to.devices
 			continue
 		}
-		one.commit = None
+		one.commit, one.behind, other.behind = None, w.Holdings[one.origin].Behind, one.behind // each as its place is
 		h.changed(j)
 		h.changed(i)
 		return

@@ -136,13 +136,13 @@ func (s promising) keep() error {
 }
 
 // read reads a promise of the state; nil is one of a workload that does not wait any more,
-// or asks something else.
+// or asks something else, or for whom places are gathered where the policy gathers none any more.
 func (s promising) read(i int32) *promise {
 	w := s.world
 	k := &w.Works[i]
 	was := k.Reserved
 	d := w.Definition(k, was.Form)
-	if k.Status != waiting || k.Live >= 0 && w.holds(k) || !d.Verdict.OK {
+	if k.Status != waiting || k.Live >= 0 && w.holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
 		return nil
 	}
 	p := &promise{
@@ -286,9 +286,13 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
-	found := p.gathers && s.gathering().gatherAgain(p)
-	if !found && (p.was == nil || !p.was.Gathers) {
+	gathered := p.gathers
+	found := gathered && s.gathering().gatherAgain(p)
+	if !found && !gathered {
 		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
+	}
+	if !found && !gathered && p.was != nil && p.was.Gathers { // a time was known for it, and is none any more
+		found = s.gathering().gatherAgain(p)
 	}
 	if found {
 		if p.at > was {

@@ -333,17 +333,19 @@ func (s promising) together(which func(*promise) bool) (laid []promise, all bool
 func (s promising) layAtItsTime(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	before := s.spread(p, d)
-	found := false
-	defer s.behind().seek(p.work)()
-	s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
-	if !found || !s.admitted(p) {
-		return false
-	}
-	for i := range p.stays {
-		p.stays[i].Place = s.places[i]
-		p.stays[i].Place.Pipelined = false
-	}
-	return slices.Equal(before, s.spread(p, d))
+	found := s.behind().laid(p, func() (found bool) {
+		defer s.behind().seek(p.work)()
+		s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
+		if !found || !s.admitted(p) {
+			return false
+		}
+		for i := range p.stays {
+			p.stays[i].Place = s.places[i]
+			p.stays[i].Place.Pipelined = false
+		}
+		return true
+	})
+	return found && slices.Equal(before, s.spread(p, d))
 }
 
 // spread is over how many domains of every level the places of a promise with constraints
@@ -429,10 +431,12 @@ func (s promising) ratherWaits(i int32) bool {
 }
 
 // seek finds the earliest time and places of a promise in a window.
-func (s promising) seek(p *promise, window placement.Window) (found bool) {
-	defer s.behind().seek(p.work)()
-	s.promises.profile.Without(p.work, func() { found = s.seekIn(p, window) })
-	return found
+func (s promising) seek(p *promise, window placement.Window) bool {
+	return s.behind().laid(p, func() (found bool) {
+		defer s.behind().seek(p.work)()
+		s.promises.profile.Without(p.work, func() { found = s.seekIn(p, window) })
+		return found
+	})
 }
 
 // seekIn is seek where nobody stands behind whom it is for.

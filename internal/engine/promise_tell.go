@@ -333,7 +333,7 @@ func (s telling) told(p *promise) Reservation {
 		}
 	}
 	switch same := p.was != nil && slices.Equal(out.Promise.Tasks, p.was.Tasks); {
-	case p.was == nil:
+	case p.was == nil, same && p.gathers && p.was.Gathers && p.order > 0: // it has let go, and gathers the same once more
 		out.Change = Made
 	case out.Promise.At < p.was.At:
 		out.Change = Earlier

@@ -62,7 +62,9 @@ func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
 				origin:    -1, commit: last, Admitted: w.Now, pipelined: place.Pipelined, until: until, behind: behind,
 			}
-			if at := w.ranAt(i, int32(set), place); at != None { // there it stands as it did
+			if at := w.stoodAt(i, int32(set), place, Running); at != None { // there it stands as it did
+				one.behind = w.Holdings[at].Behind
+			} else if at := w.stoodAt(i, int32(set), place, Claimed); at != None && behind == 0 { // it is the same claim
 				one.behind = w.Holdings[at].Behind
 			}
 			w.continues(i, own, &one)
@@ -132,16 +134,16 @@ func (w booking) continues(i int32, seats []Seat, one *Seat) {
 	}
 }
 
-// ranAt is the holding by which a task of a pod set ran at a place in the state, of a workload that has
-// lost something in this solve and is in the form in which it ran; none if there is none.
-func (w booking) ranAt(i, set int32, place placement.Place) int32 {
+// stoodAt is the holding by which a task of a pod set was at a place in the state in a phase, of a workload
+// that has lost something in this solve and is in the form in which it was; none if there is none.
+func (w booking) stoodAt(i, set int32, place placement.Place, phase Phase) int32 {
 	k := &w.Works[i]
 	if w.Room.last[i] == 0 || k.Live < 0 || w.live[k.Live].form != k.Current {
 		return None
 	}
 	l := &w.live[k.Live]
 	for at := l.from; at < l.to; at++ {
-		if h := &w.Holdings[at]; h.Phase == Running && h.Set == set && w.Position[h.Node] == place.Node && h.Devices == place.Devices {
+		if h := &w.Holdings[at]; h.Phase == phase && h.Set == set && w.Position[h.Node] == place.Node && h.Devices == place.Devices {
 			return at
 		}
 	}
