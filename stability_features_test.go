@@ -214,7 +214,7 @@ func TestAmountsAreNamedNodes(t *testing.T) {
 			t.Fatalf("seed %d: %s, and with its nodes named %s\n%s", seed, got, want, scenario.Format(s))
 		}
 	}
-	if t.Logf("amounts came to devices of %d nodes", amounts); amounts < 300 {
+	if t.Logf("amounts came to devices of %d nodes", amounts); amounts < 300 && !testing.Short() {
 		t.Errorf("amounts came to devices of %d nodes alone", amounts)
 	}
 }
