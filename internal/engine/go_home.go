@@ -36,6 +36,12 @@ func (h homecoming) goHome() error {
 		}
 		for at := range w.Room.Seats[i] {
 			one := &w.Room.Seats[i][at]
+			if one.commit >= 0 && one.origin < 0 {
+				if _, err := h.toFreeOfGone(i, one); err != nil {
+					return err
+				}
+				continue
+			}
 			if one.commit < 0 || !w.booking().ran(one) || one.where() == w.Holdings[one.origin].where() {
 				continue
 			}
@@ -181,6 +187,32 @@ func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) 
 			return home, err
 		}
 		exchangeNames(one, other)
+	}
+	return false, nil
+}
+
+// toFreeOfGone has a task that starts stay at the free place of one of its pod set that has
+// gone, and is that from then on: they are alike.
+func (h *homecoming) toFreeOfGone(i int32, one *Seat) (home bool, err error) {
+	w := h.solver.world
+	k := &w.Works[i]
+	if w.Room.last[i] == 0 || k.Live < 0 || w.live[k.Live].form != k.Current {
+		return false, nil
+	}
+	l := &w.live[k.Live]
+	for at := l.from; at < l.to; at++ {
+		gone := &w.Holdings[at]
+		if gone.Phase != Running || gone.fresh || gone.Set != one.Set || slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
+			return s.origin == at || s.Set == gone.Set && s.Index == gone.Index
+		}) {
+			continue
+		}
+		before := *one
+		one.origin, one.Index, one.Admitted = at, gone.Index, gone.Since
+		if home, err = h.toFree(i, one); home || err != nil {
+			return home, err
+		}
+		*one = before
 	}
 	return false, nil
 }
