@@ -19,16 +19,24 @@ type needless struct {
 	v *verifier
 	// promises are those of the plan, or nil.
 	promises *promising
-	// unsettled are the nodes on which something is claimed or leaves in the state.
-	unsettled map[string]bool
+	// unsettled are the nodes on which something is claimed or leaves in the state, started
+	// those on which something starts.
+	unsettled, started map[string]bool
 }
 
 // judge checks that nobody moves or goes whose staying would have hindered nothing
 // (M4, M11): in the world after the plan something must be in the way.
 func (n needless) judge() {
 	v := n.v
-	n.unsettled = make(map[string]bool)
+	n.unsettled, n.started = make(map[string]bool), make(map[string]bool)
 	if len(v.room.moves) > 0 {
+		for i := range v.plan.Actions {
+			if a := &v.plan.Actions[i]; a.Kind == allot.Start || a.Kind == allot.Resize {
+				for _, t := range a.Tasks {
+					n.started[t.Node] = true
+				}
+			}
+		}
 		for _, w := range v.workOrder {
 			for _, t := range w.source.Tasks {
 				n.unsettled[t.Node] = n.unsettled[t.Node] || t.Phase != allot.Running
@@ -89,7 +97,8 @@ func wholeDevices(g allot.GPURequest) bool {
 	return g.Memory == 0 && (g.Milli == 0 || g.Milli == milliPerDevice)
 }
 
-// wouldFit says whether a task fits in its old place once all that is claimed runs.
+// wouldFit says whether a task fits in its old place once all that is claimed runs and, where
+// something starts beside what is leaving, as long as that is there too: the start would wait (M11).
 func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
 	v := n.v
 	now, some := v.tasks[t.name]
@@ -100,7 +109,7 @@ func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
 	node := v.nodes[old.node]
 	old.phase = allot.Running
 	node.book(t.request, old, 1)
-	fits := len(node.overfull(t.request, old.devices, false, true)) == 0
+	fits := len(node.overfull(t.request, old.devices, n.unsettled[old.node] && n.started[old.node], true)) == 0
 	node.book(t.request, old, -1)
 	v.nodes[now.node].book(t.request, now, 1)
 	return fits && n.promises.wouldStand(v.workloads[t.name.workload], []allot.Placement{
