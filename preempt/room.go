@@ -304,7 +304,8 @@ type Justification struct {
 	Mode Mode
 	// Subtree and PreemptorSubtree are the queues just below the one where the
 	// paths part, −1 where it is no reclaim; Resource decided it. Before and
-	// After are the uses before and after the change, Entitlement the quota or share.
+	// After are the uses before and after the change, Entitlement the quota or share; the own ones
+	// are of the preemptor's side, as it stands with all victims gone (R1).
 	Subtree, PreemptorSubtree           int32
 	Resource                            int32
 	Before, After, Entitlement          int64

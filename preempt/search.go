@@ -552,6 +552,13 @@ func (s *search) proposal() Proposal {
 		out.Justifications = append(out.Justifications, one)
 		t.takeOne(id)
 	}
+	for at := range out.Justifications { // R1 is of when all have gone, of the preemptor's side too
+		if one := &out.Justifications[at]; one.PreemptorSubtree >= 0 && one.Resource >= 0 {
+			one.OwnAfter -= one.OwnBefore
+			one.OwnBefore = r.use(one.PreemptorSubtree, one.Resource)
+			one.OwnAfter += one.OwnBefore
+		}
+	}
 	t.end()
 	for _, id := range s.best.ids[len(s.best.victims()):] {
 		out.Justifications = append(out.Justifications, Justification{Victim: id, Moves: true, Subtree: -1, PreemptorSubtree: -1})
