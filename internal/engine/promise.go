@@ -346,40 +346,6 @@ func (p *promise) tellWay(profile *placement.Profile, stays []placement.Stay) {
 	}
 }
 
-// lift gives up what is held for some promises, for now.
-func (s promising) lift(which func(*promise) bool) (lifted []*promise) {
-	for _, p := range s.promises.list {
-		if which(p) && len(s.promises.profile.Release(p.work)) > 0 {
-			lifted = append(lifted, p)
-		}
-	}
-	return lifted
-}
-
-// layBack holds again what was given up for now so that one could be laid, and returns what does
-// not stand any more: of what stood before only what that one can have to do with.
-func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise) {
-	allIn := s.allLetIn(laid)
-	for _, p := range lifted {
-		if laid == nil || p != laid && allIn && !s.meet(p, laid) || s.stands(p) {
-			s.hold(p)
-		} else {
-			broken = append(broken, p)
-		}
-	}
-	return broken
-}
-
-// meet says whether two promises have some node for some time in common.
-func (s promising) meet(a, b *promise) bool {
-	return a.at < s.until(b) && b.at < s.until(a) && s.share(a, b)
-}
-
-// share says whether two promises have some node in common.
-func (s promising) share(a, b *promise) bool {
-	return slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
-}
-
 // withdraw takes a promise back.
 func (s promising) withdraw(p *promise, cause *Verdict) {
 	all := &s.promises
