@@ -291,7 +291,7 @@ type takenPart struct {
 func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
 	if len(gone) > 1 {
 		if h := &w.Holdings[gone[0]]; len(w.Definition(&w.Works[h.Work], h.Form).Ladder) > 0 {
-			return w.rungsOf(gone, at)
+			return rungsOf(w, gone, at)
 		}
 	}
 	parts = w.chained(gone, at)
@@ -338,7 +338,7 @@ func (w closing) chained(gone []int32, at int) (parts []takenPart) {
 
 // rungsOf parts what has gone of a ladder by its chains from the top down, so that each part
 // leaves a rung (L1).
-func (w closing) rungsOf(gone []int32, at int) (parts []takenPart) {
+func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
 	stepOf := func(i int32) int32 {
 		step, _ := w.stepOf(w.Holdings[i].Work, w.Holdings[i].TaskPlace)
 		return step

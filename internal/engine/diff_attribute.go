@@ -189,7 +189,7 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	}
 	t := w.Room.takings[chain[0]]
 	if a.Kind == Move {
-		t = w.basisOf(t)
+		t = basisOf(w.Room, t)
 	}
 	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
@@ -258,12 +258,12 @@ func (d *Definition) least() int64 {
 
 // basisOf is the taking by which a unit is told that was reclaimed and holds nothing of what
 // was asked: that of the unit on which it builds, and with which it went (M6).
-func (w closing) basisOf(t taking) taking {
+func basisOf(book *Table, t taking) taking {
 	if t.is.Subtree < 0 || t.is.Resource >= 0 {
 		return t
 	}
-	for _, at := range w.Room.takingsOf(t.unit.Work) {
-		if b := &w.Room.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
+	for _, at := range book.takingsOf(t.unit.Work) {
+		if b := &book.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
 			return *b
 		}
 	}
