@@ -382,8 +382,8 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 type gain struct{ work, resource int32 }
 
 // gainsOf are what the workload has got of the resource by each of its starts: by a commit,
-// and of a unit that moves by all commits that led there, as it moves whole. All that went
-// for it ask.
+// and of a unit that moves by all commits that led there and what has come back to where it
+// was, as it moves whole. All that went for it ask.
 func (w closing) gainsOf(work, resource int32) []int64 {
 	known := &w.Room.known
 	if gains, some := known.gains[gain{work, resource}]; some {
@@ -412,6 +412,11 @@ func (w closing) gainsOf(work, resource int32) []int64 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
 		}
 		gains[at] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
+	}
+	for _, s := range w.Room.Seats[work] { // what of a unit has come home has moved with it
+		if first, some := movedBy[s.step]; some && s.commit < 0 && w.booking().ran(&s) {
+			gains[slices.Index(starts, start{first, true})] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
+		}
 	}
 	if known.gains == nil {
 		known.gains = make(map[gain][]int64)
