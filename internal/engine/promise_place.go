@@ -300,6 +300,9 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
+	for i := range laid {
+		s.of(laid[i].work).firm = s.promises.displaced
+	}
 	return true
 }
 
@@ -310,7 +313,7 @@ func (s promising) together(which func(*promise) bool) (laid []promise, all bool
 	lifted := s.lift(func(p *promise) bool { return true })
 	inTime := slices.DeleteFunc(slices.Clone(s.promises.list), func(p *promise) bool { return !which(p) })
 	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
-	for _, p := range inTime {
+	for _, p := range firmFirst(inTime) {
 		again := *p
 		again.stays = slices.Clone(p.stays)
 		if !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
