@@ -316,7 +316,9 @@ func (v *promising) fits(p *promised) {
 		if p.source.Change != allot.PromiseKept {
 			continue
 		}
-		inWay := func(one *standing) bool { return one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one) }
+		inWay := func(one *standing) bool {
+			return one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one)
+		}
 		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
 			return one.until.predicted > p.from || inWay(one)
 		}); len(list) > 0 && !v.wasElsewhere(p, inWay) {

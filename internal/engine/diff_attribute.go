@@ -206,14 +206,16 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 
 // drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
 // divided anew since, as the demand of a victim went with it or came back (M5, F1). Where
-// its going is what brings its side within the line, that by which it went is told.
+// its going is what brings its side within the line, or the line of the other side has gone down with
+// what went of that, those by which it went are told.
 func (w closing) drawAtEnd(t *taking) {
 	c, p := &t.is, w.Pools[t.pool]
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
-	if line := p.lineFor(t.code, c.Subtree, c.Resource); c.Before > line {
-		c.Entitlement, c.OwnEntitlement = line, p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	line, own := p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	if c.Before > line && c.OwnAfter <= max(own, p.lineFor(ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) {
+		c.Entitlement, c.OwnEntitlement = line, own
 	}
 }
 
