@@ -103,7 +103,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 	}
 	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a), claimed: claimed}
 	if a.Kind == allot.Move {
-		g.stays = chargesAt(v, f, v.backHome(a))
+		g.stays = chargesAt(v, f, backHome(v, a))
 		charged = mergeCharges(slices.Clone(charged), g.stays)
 	}
 	for _, c := range charged {
@@ -125,7 +125,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 }
 
 // backHome are the tasks of a minimum of which others move that are where they ran.
-func (v *verifier) backHome(a *allot.Action) (list []allot.Placement) {
+func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
 	w := v.workloads[a.Workload]
 	moves := make(map[taskName]bool, len(a.From))
 	some := false // of the minimum moves

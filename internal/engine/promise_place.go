@@ -260,14 +260,6 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 	return nil, false, nil
 }
 
-// endsForSure is when a task has ended for sure; of what starts only where it is cut.
-func (s *Seat) endsForSure(w *World) int64 {
-	if s.origin >= 0 {
-		return w.Holdings[s.origin].Enforced
-	}
-	return s.cutTo(Never)
-}
-
 // takeAll takes the places that were found for a unit.
 func (s promising) takeAll(d *Definition, unit gang.Unit) error {
 	at := 0
