@@ -210,14 +210,16 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 
 // drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
 // divided anew since, as the demand of a victim went with it or came back (M5, F1). Where
-// its going is what brings its side within the line, that by which it went is told.
+// its going is what brings its side within the line, or the line of the other side has gone down with
+// what went of that, those by which it went are told.
 func (w closing) drawAtEnd(t *taking) {
 	c, p := &t.is, w.Pools[t.pool]
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
-	if line := p.lineFor(t.code, c.Subtree, c.Resource); c.Before > line {
-		c.Entitlement, c.OwnEntitlement = line, p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	line, own := p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	if c.Before > line && c.OwnAfter <= max(own, p.lineFor(ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) {
+		c.Entitlement, c.OwnEntitlement = line, own
 	}
 }
 
@@ -400,8 +402,8 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 type gain struct{ work, resource int32 }
 
 // gainsOf are what the workload has got of the resource by each of its starts: by a commit,
-// and of a unit that moves by all commits that led there, as it moves whole. All that went
-// for it ask.
+// and of a unit that moves by all commits that led there and what has come back to where it
+// was, as it moves whole. All that went for it ask.
 func (w closing) gainsOf(work, resource int32) []int64 {
 	known := &w.Room.known
 	if gains, some := known.gains[gain{work, resource}]; some {
@@ -430,6 +432,11 @@ func (w closing) gainsOf(work, resource int32) []int64 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
 		}
 		gains[at] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
+	}
+	for _, s := range w.Room.Seats[work] { // what of a unit has come home has moved with it
+		if first, some := movedBy[s.step]; some && s.commit < 0 && w.booking().ran(&s) {
+			gains[slices.Index(starts, start{first, true})] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
+		}
 	}
 	if known.gains == nil {
 		known.gains = make(map[gain][]int64)
