@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -166,8 +167,11 @@ func (v promising) since(t *allot.Task) int64 {
 	return max(0, began.UnixMicro())
 }
 
-// waitingSince is when a workload began to wait, or would have if that is not said.
-func waitingSince(w *allot.Workload) int64 {
+// waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.
+func waitingSince(w *allot.Workload, now int64) int64 {
+	if slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Running }) {
+		return now
+	}
 	since := w.WaitingSince
 	if since.IsZero() {
 		since = w.Submitted

@@ -57,7 +57,7 @@ func (s behind) stepsAside(one *Seat, i int32, p *promise) bool {
 // was expected to have ended by now (B5).
 func (s behind) overran(one *Seat, p *promise) bool {
 	w := s.world
-	return s.pool.Policy.Reserve.TrustDurations && one.origin >= 0 && w.Holdings[one.origin].Overran && one.Admitted > w.Works[p.work].waitingSince()
+	return s.pool.Policy.Reserve.TrustDurations && one.origin >= 0 && w.Holdings[one.origin].Overran && one.Admitted > w.Works[p.work].waitingSince(w)
 }
 
 // staysBehind are the tasks that stand where something is promised, behind that.

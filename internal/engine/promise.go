@@ -444,7 +444,7 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	if k.Status != waiting || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
 	}
-	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(), r.After) > s.world.Now {
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(s.world), r.After) > s.world.Now {
 		return false
 	}
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
@@ -466,9 +466,12 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	return true
 }
 
-// waitingSince is since when a workload waits.
-func (k *Work) waitingSince() int64 {
-	if k.WaitingSince >= 0 {
+// waitingSince is since when a workload waits: now, if all that ran of it has gone in this solve.
+func (k *Work) waitingSince(w *World) int64 {
+	switch {
+	case k.evicted(w):
+		return max(w.Now, 0)
+	case k.WaitingSince >= 0:
 		return k.WaitingSince
 	}
 	return k.Submitted
