@@ -127,9 +127,14 @@ func (v promising) endOfStarted(w *allot.Workload, q *verifiedQueue) end {
 	return end{after(v.at, l.expected), after(v.at, q.pool.inTheWay(l))}
 }
 
-// endOf is that of a task of the state. A claim has not begun.
+// hasBegun says whether a task has begun to run: a claim has where it moves, and goes on there.
+func hasBegun(t *allot.Task) bool {
+	return t.Phase == allot.Running || t.Phase == allot.Claimed && !t.Started.IsZero()
+}
+
+// endOf is that of a task of the state.
 func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end {
-	if t.Phase == allot.Claimed {
+	if t.Phase == allot.Claimed && !hasBegun(t) {
 		return v.endOfStarted(w, q)
 	}
 	l, started := lastingOf(w, q), v.since(t)

@@ -179,7 +179,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
 		one.behind = was.Behind
 	}
-	overran := was != nil && !lost && was.Phase == allot.Running && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
+	overran := was != nil && !lost && hasBegun(was) && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
 	if overran { // also where it moves
 		one.overran = max(0, was.Since.UnixMicro()) + 1
 	}
