@@ -305,7 +305,11 @@ func (s promising) stands(p *promise) (stands bool) {
 // after it as there are any, and returns the promises that yield to it and do not stand any
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
-	was, cause := p.at, s.telling().causeOf(p, p.at)
+	was := p.at
+	if p.was != nil && !p.was.Gathers { // it may have been earlier in this solve
+		was = max(was, p.was.At)
+	}
+	cause := s.telling().causeOf(p, was)
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
