@@ -295,7 +295,7 @@ func (s promising) stands(p *promise) (stands bool) {
 		return false
 	}
 	if p.gathers {
-		return s.gathering().stands(p)
+		return s.gathering().stands(p) && s.gathering().sparesOthers(p)
 	}
 	s.promises.profile.Without(p.work, func() { stands = s.promises.profile.Free(p.at, p.duration, p.stays) })
 	return stands
