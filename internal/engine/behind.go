@@ -201,9 +201,6 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 			at++
 			if p.overlaps(place.Node, place.Devices) && s.world.booking().stoodAt(work, int32(set), place, Running) == None {
 				some = true
-				if s.ranOn(work, int32(set), place.Node) {
-					return false
-				}
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
 				}
@@ -218,20 +215,6 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 		return false
 	}
 	return s.promising().sparing().standsStill(p)
-}
-
-// ranOn says whether a task of a pod set of a workload ran on a node: what goes to other devices of its node
-// may stay on its own by the names that the plan gives these, and is told to stand behind nobody then.
-func (s behind) ranOn(i, set, node int32) bool {
-	w := s.world
-	k := &w.Works[i]
-	if k.Live < 0 || w.live[k.Live].form != k.Current {
-		return false
-	}
-	l := &w.live[k.Live]
-	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase == Running && !h.fresh && h.Set == set && w.Position[h.Node] == node
-	})
 }
 
 // borrows says whether a seat is of what is lent, at the time, by a reservation of which the
