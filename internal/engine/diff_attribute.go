@@ -133,16 +133,17 @@ func (w closing) takenOf(work int32) *takenWork {
 			}
 		}
 	}
-	note(book.Seats[work], func(s *Seat) int32 { return s.step })
-	for _, at := range book.outsOf(work) {
-		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
-	}
 	for _, at := range book.takingsOf(work) {
 		step := book.takings[at].unit.Step
+		note(book.takings[at].seats, func(*Seat) int32 { return step }) // it may have started in another form since (G5)
 		for int(step) >= len(out.last) {
 			out.last = append(out.last, None)
 		}
 		out.last[step] = at
+	}
+	note(book.Seats[work], func(s *Seat) int32 { return s.step })
+	for _, at := range book.outsOf(work) {
+		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
 	}
 	slices.SortStableFunc(out.steps, taskStep.compare)
 	if book.known.takenWorks == nil {
@@ -187,6 +188,9 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
 	}
 	t := w.Room.takings[chain[0]]
+	if a.Kind == Move {
+		t = basisOf(w.Room, t)
+	}
 	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
 	first := takerOf(&t)
@@ -252,6 +256,20 @@ func (d *Definition) least() int64 {
 		sum += int64(d.Gang.Set(set).Min)
 	}
 	return sum
+}
+
+// basisOf is the taking by which a unit is told that was reclaimed and holds nothing of what
+// was asked: that of the unit on which it builds, and with which it went (M6).
+func basisOf(book *Table, t taking) taking {
+	if t.is.Subtree < 0 || t.is.Resource >= 0 {
+		return t
+	}
+	for _, at := range book.takingsOf(t.unit.Work) {
+		if b := &book.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
+			return *b
+		}
+	}
+	return t
 }
 
 // madeWay are the tasks that a taking is told with: those that the action takes away or, where
