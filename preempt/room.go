@@ -156,6 +156,7 @@ type scratch struct {
 	nodesTried  []int32
 	shapesTried []placement.Shape
 	homeless    []placement.Shape // see taking.homeless
+	held        heldByLeaf        // of takesTooLittle
 }
 
 // protection is how a unit is protected (R8).

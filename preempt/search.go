@@ -429,26 +429,21 @@ func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
 		return false // nothing is known of it
 	}
 	most := a.nodes(r.Index).MostFree(n, res)
+	sums := r.scratch.held.begin(len(r.byLeaf))
+	held := int64(0)
 	for i, id := range here {
-		leaf := r.state[id].leaf
 		if !r.single(id) {
 			return false // who goes with it may free something here
 		}
-		if slices.ContainsFunc(here[:i], func(other UnitID) bool { return r.state[other].leaf == leaf }) {
-			continue
+		u := &r.state[id]
+		if i == 0 || u.charge == 0 || u.charge != r.state[here[i-1]].charge {
+			held = r.units[id].Charge.Of(res)
 		}
-		all, loose := int64(0), int64(0)
-		for _, other := range here[i:] {
-			if r.state[other].leaf != leaf {
-				continue
-			}
-			held := r.units[other].Charge.Of(res)
-			all = addUpTo(all, held)
-			if r.protectionOf(a, other) == none {
-				loose = addUpTo(loose, held)
-			}
-		}
-		most = addUpTo(most, min(all, max(loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
+		sums.add(u.leaf, held, r.protectionOf(a, id) == none)
+	}
+	for _, leaf := range sums.leaves {
+		one := sums.of[leaf]
+		most = addUpTo(most, min(one.all, max(one.loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
 	}
 	return most/each < tasks
 }
