@@ -1,6 +1,10 @@
 package preempt
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
 
 // candidates are the units that may be taken, judged as the first ones to go,
 // by leaf and standing.
@@ -103,21 +107,23 @@ func (r *Evaluator) first(a *ask, id UnitID) verdict {
 // enough in all (M8).
 func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
-	free := a.nodes(r.Index).Free(a.Set)
-	most := make([]int64, r.width)
+	var most []int64
+	if a.mode != Consolidate {
+		most = make([]int64, r.width)
+	}
 	enough := func() bool {
 		for _, need := range a.Need {
-			have := free.Milli
-			if need.Resource > 0 {
-				have = free.Amounts[need.Resource-1]
+			have := placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource)
+			if most != nil {
+				have = addUpTo(have, most[need.Resource])
 			}
-			if addUpTo(have, most[need.Resource]) < need.Value {
+			if have < need.Value {
 				return false
 			}
 		}
 		return true
 	}
-	return enough() || a.mode != Consolidate && s.addMost(most, candidates, enough)
+	return enough() || most != nil && s.addMost(most, candidates, enough)
 }
 
 // addMost bounds what may be taken of each resource, leaf by leaf until it is enough: of a leaf,

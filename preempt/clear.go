@@ -319,12 +319,8 @@ func (t *taking) fillByOne(candidates []UnitID, before []int64) bool {
 // missing is what of the preemptor's needs is not free in all.
 func (a *ask) missing(r *Evaluator) quota.Amounts {
 	var out quota.Amounts
-	free := a.nodes(r.Index).Free(a.Set)
 	for _, need := range a.Need {
-		have := free.Milli
-		if need.Resource > 0 {
-			have = free.Amounts[need.Resource-1]
-		}
+		have := placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource)
 		if need.Value > have {
 			out = append(out, quota.Amount{Resource: need.Resource, Value: need.Value - have})
 		}

@@ -114,6 +114,7 @@ type Evaluator struct {
 	protectedTaken, looseTaken []bool
 	takenLeaves                []int32
 	scratch                    scratch
+	question                   question
 }
 
 // A unitState is what is asked of many units for one that is taken, side by side in

@@ -16,21 +16,39 @@ import (
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
-	a := &ask{Preemptor: b, mode: mode}
+	a := r.question.begin(r, b, mode)
 	defer r.Effort.Answered(r.Effort.Ask())
-	find := a.find
+	var found Proposal
+	var refusal Refusal
+	var ok bool
 	if mode == ReclaimAndPreempt {
-		find = a.findBoth
+		found, refusal, ok = a.findBoth(r)
+	} else {
+		found, refusal, ok = r.question.search.find()
 	}
-	found, refusal, ok := find(r)
 	refusal.Cut = refusal.Cut || !ok && r.Effort.Over(0) // whoever noticed: the last set may not have been tried to its end
 	found.Bound = r.Effort.Bound()
 	return found, refusal, ok
 }
 
+// A question is what is asked at last and the search for it, whose memory the next one has.
+type question struct {
+	ask    ask
+	search search
+}
+
+// begin begins another one.
+func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
+	q.ask = ask{Preemptor: b, mode: mode}
+	before := &q.search
+	q.search = search{room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered}
+	r.takersFor = nil
+	return &q.ask
+}
+
 // find is Find of one way.
-func (a *ask) find(r *Evaluator) (found Proposal, refusal Refusal, ok bool) {
-	mode := a.mode
+func (s *search) find() (found Proposal, refusal Refusal, ok bool) {
+	r, a, mode := s.room, s.ask, s.ask.mode
 	if a.reclaims() {
 		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -39,7 +57,6 @@ func (a *ask) find(r *Evaluator) (found Proposal, refusal Refusal, ok bool) {
 	}
 	r.opened = true
 	r.forgetTaken()
-	s := &search{room: r, ask: a}
 	s.refusal.Short = a.short
 	if over(s, looksAt(r)) {
 		return Proposal{}, s.refusal, false

@@ -49,7 +49,7 @@ func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 	b, k := w.Room, &w.Works[i]
 	b.touch(i)
 	p := w.Pools[w.FormOf(k, k.Current).Pool]
-	b.commits = append(b.commits, commit{work: i, form: k.Current, kind: kind})
+	b.commits = appendMany(b.commits, commit{work: i, form: k.Current, kind: kind})
 	last := int32(len(b.commits) - 1)
 	first := len(b.Seats[i])
 	own := b.room(b.Seats[i], len(places))
