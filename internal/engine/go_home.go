@@ -30,7 +30,7 @@ func (h homecoming) goHome() error {
 	}
 	s.inStep = true
 	defer func() { s.inStep = false }()
-	for _, i := range s.pool.Works {
+	for _, i := range slices.Clone(w.booking().turned()) { // of all others nothing has moved
 		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index {
 			continue
 		}

@@ -17,13 +17,20 @@ import (
 func (w booking) settled() {
 	b := newTable(len(w.Works))
 	w.Room = b
-	all := make([]Seat, 0, len(w.Holdings))
+	all, lost := make([]Seat, 0, len(w.Holdings)), false
 	for i := range w.live {
 		l := &w.live[i]
-		first := len(all)
-		if all = appendSeats(w.World, all, l.from, l.to); len(all) > first {
-			b.Seats[w.Holdings[l.from].Work] = all[first:len(all):len(all)]
+		if lost = lost || l.to == 0; l.to == 0 {
+			continue
 		}
+		work, first := w.Holdings[l.from].Work, len(all)
+		w.Works[work].settleStatus(w.World)
+		if all = appendSeats(w.World, all, l.from, l.to); len(all) > first {
+			b.Seats[work] = all[first:len(all):len(all)]
+		}
+	}
+	for i := 0; lost && i < len(w.Works); i++ { // of some nothing is left
+		w.Works[i].settleStatus(w.World)
 	}
 }
 
