@@ -238,6 +238,7 @@ func (t *taking) end() {
 // can, and leaves the world as it was. The result is judged in full.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	t := r.begin(a, f, kind)
+	a.allGone = false
 	before := r.usesBefore(a)
 	fill := t.fill
 	if kind == oneOnly {
@@ -282,7 +283,9 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	for !t.enough(before) {
 		id := picker.next()
 		if id < 0 {
-			return t.starts() && t.release(before)
+			starts := t.starts()
+			t.ask.allGone = !starts && t.ask.mode == Preempt && t.list.kind == inOrder && t.fit.rooms != nil && !t.ask.relocates()
+			return starts && t.release(before)
 		}
 		if r.Effort.Over(0) {
 			return false

@@ -358,6 +358,9 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
 		s.refusal.countTried(s.ask, s.room.Steps)
+		if !ok && s.ask.allGone && len(s.room.budgets) == 0 {
+			return // what the other kinds take is a part of that
+		}
 		if !ok {
 			continue
 		}
