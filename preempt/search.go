@@ -24,7 +24,7 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	if mode == ReclaimAndPreempt {
 		found, refusal, ok = a.findBoth(r)
 	} else {
-		found, refusal, ok = r.question.search.find()
+		found, refusal, ok = find(&r.question.search)
 	}
 	refusal.Cut = refusal.Cut || !ok && r.Effort.Over(0) // whoever noticed: the last set may not have been tried to its end
 	found.Bound = r.Effort.Bound()
@@ -47,7 +47,7 @@ func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 }
 
 // find is Find of one way.
-func (s *search) find() (found Proposal, refusal Refusal, ok bool) {
+func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 	r, a, mode := s.room, s.ask, s.ask.mode
 	if a.reclaims() {
 		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {

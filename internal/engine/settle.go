@@ -76,7 +76,7 @@ func (w settling) settle(d *Decision) error {
 		}
 	}
 	w.booking().settled()
-	w.seeking = w.seekersOf()
+	w.seeking = seekersOf(w.World)
 	return nil
 }
 

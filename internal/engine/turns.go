@@ -67,19 +67,19 @@ type seekers struct {
 }
 
 // seeks says whether a workload may have something to start as it is.
-func (w *World) seeks(i int32) bool {
+func seeks(w *World, i int32) bool {
 	k := &w.Works[i]
 	return k.Status != complete || w.Definition(k, k.Current).Elastic
 }
 
 // seekersOf are those of a world that is settled; nil where they are most.
-func (w *World) seekersOf() *seekers {
+func seekersOf(w *World) *seekers {
 	if len(w.live) < len(w.Works)/2 {
 		return nil
 	}
 	out := &seekers{at: make([]int32, len(w.Works))}
 	for i := range w.Works {
-		if w.seeks(int32(i)) {
+		if seeks(w, int32(i)) {
 			out.put(int32(i), true)
 		}
 	}
@@ -89,14 +89,10 @@ func (w *World) seekersOf() *seekers {
 // seekers are the workloads of the pool that may have something to start: of all those of
 // which that is not known, each once. Where they are known they may be of other pools.
 func (s *Solver) seekers() []int32 {
-	if s.world.seeking == nil {
+	w := s.world
+	if w.seeking == nil {
 		return s.pool.Works
 	}
-	return s.world.seekingNow()
-}
-
-// seekingNow are the seekers and those of which something has come or gone since.
-func (w *World) seekingNow() []int32 {
 	out := slices.Clone(w.seeking.list)
 	for _, i := range w.Room.touched {
 		if w.seeking.at[i] == 0 {
