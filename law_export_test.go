@@ -170,7 +170,7 @@ var Laws = []Law{
 
 // withinBudget: each pass gives each form, and each task above a minimum, one
 // turn of at most unitBudget searches, and each pass but the last starts
-// something or takes a place from somebody.
+// something, takes a place from somebody or promises one (B7).
 func withinBudget(j *Judged) error {
 	if tasksOf(j.State) > 10_000 {
 		return nil // lawful, and slow
@@ -183,7 +183,7 @@ func withinBudget(j *Judged) error {
 	for i := range j.State.Workloads {
 		forms += 1 + int64(len(j.State.Workloads[i].Alternatives))
 	}
-	if most := (forms + tasks) * (work.Placed + work.Evicted + 1); work.Turns > most || work.Searches > most*engine.UnitBudget {
+	if most := (forms + tasks) * (work.Placed + work.Evicted + int64(len(j.Plan.Reservations)) + 1); work.Turns > most || work.Searches > most*engine.UnitBudget {
 		return fmt.Errorf("%+v is beyond the budget of %d turns", work, most)
 	}
 	return nil
@@ -247,13 +247,13 @@ func mayBeCut(s *State, p *Plan) bool {
 	return len(s.Budgets) > 0 || searchCut(p)
 }
 
-// evictsWithChoice says whether the plan evicts a workload that may start in
-// another form, or with other tasks, once it has left and not before (S5): that it
-// has left is news.
+// evictsWithChoice says whether the plan evicts a workload that may start in another form,
+// with other tasks, or in a hole that it is cut to fit (B1), once it has left and not before
+// (S5): that it has left is news.
 func evictsWithChoice(s *State, p *Plan) bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool {
 		return a.Kind == Evict && slices.ContainsFunc(s.Workloads, func(w Workload) bool {
-			return w.ID == a.Workload && len(w.Alternatives)+len(w.PodSets) > 1
+			return w.ID == a.Workload && (len(w.Alternatives)+len(w.PodSets) > 1 || w.MinDuration > 0)
 		})
 	})
 }

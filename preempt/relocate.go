@@ -157,18 +157,22 @@ func (s *relocator) movable() []UnitID {
 
 // standing lists the nodes, by position, where some of the units stand.
 func standing(s *search, ids []UnitID) []int32 {
-	r := s.room
+	r, count := s.room, 0
 	seen := make([]bool, r.Nodes)
-	var out []int32
 	for _, id := range ids {
 		for i := range r.units[id].Tasks {
 			if n := r.units[id].Tasks[i].Place.Node; !seen[n] {
 				seen[n] = true
-				out = append(out, n)
+				count++
 			}
 		}
 	}
-	slices.Sort(out)
+	out := make([]int32, 0, count)
+	for n := range int32(r.Nodes) {
+		if seen[n] {
+			out = append(out, n)
+		}
+	}
 	return out
 }
 

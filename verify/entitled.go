@@ -47,11 +47,14 @@ type verifiedVictim struct {
 }
 
 // A verifiedGain is an action that gives a workload places, what it is charged
-// for them, and the use of its queue and all above right afterwards.
+// for them, and the use of its queue and all above right afterwards. Of what moves it is
+// charged its whole minimum, of which stays is what has come back to where it ran: who goes
+// as one has its right as one (M4, M6).
 type verifiedGain struct {
 	kind    allot.ActionKind
 	form    *verifiedForm
 	charged []verifiedCharge
+	stays   []verifiedCharge
 	uses    []map[verifiedKey]int64 // from the leaf up
 	// inUnits: it may tell of several units, each with a right of its own; beside is what the
 	// others of a task of it are charged at most.
@@ -99,6 +102,10 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 		return // what moves so that another starts is no start of its own
 	}
 	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a), claimed: claimed}
+	if a.Kind == allot.Move {
+		g.stays = chargesAt(v, f, backHome(v, a))
+		charged = mergeCharges(slices.Clone(charged), g.stays)
+	}
 	for _, c := range charged {
 		if c.key.class == "" || f.queue.guarantees(c.key) {
 			g.charged = append(g.charged, c)
@@ -115,6 +122,27 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 		g.uses = append(g.uses, uses)
 	}
 	v.room.gained[a.Workload] = append(v.room.gained[a.Workload], g)
+}
+
+// backHome are the tasks of a minimum of which others move that are where they ran.
+func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
+	w := v.workloads[a.Workload]
+	moves := make(map[taskName]bool, len(a.From))
+	some := false // of the minimum moves
+	for _, t := range a.From {
+		name := taskName{a.Workload, t.PodSet, t.Index}
+		_, above := w.admitted.above[name]
+		moves[name], some = true, some || !above
+	}
+	for i := range w.source.Tasks {
+		t := &w.source.Tasks[i]
+		name := taskName{a.Workload, t.PodSet, t.Index}
+		now := v.tasks[name]
+		if _, above := w.admitted.above[name]; some && !above && !moves[name] && t.Phase == allot.Running && now.node == t.Node && sameDevices(now.devices, t.Devices) {
+			list = append(list, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
+		}
+	}
+	return list
 }
 
 // besideOne is what all tasks of an action but one are charged, at most.
@@ -304,7 +332,7 @@ func (v *verifier) overLine(g *verifiedGain, q *verifiedQueue, level int, byShar
 	for _, c := range g.charged {
 		use, line = g.uses[level][c.key]-q.moved[c.key], v.line(q, c.key, byShare)
 		if g.kind == allot.Move {
-			use += c.amount
+			use += c.amount - amountIn(g.stays, c.key)
 		}
 		if use > line {
 			return c.key, use, line, true

@@ -51,7 +51,7 @@ func (n needless) judge() {
 		case node == m.task.node && // claims and what leaves tell devices apart
 			!n.unsettled[m.from.node] && onlyRenamed(m):
 			v.failAt(m.task.at, ruleMove, "the task moves to other devices of its node that are like those it has")
-		case n.wouldFit(m.task, m.from):
+		case n.wouldFit(m.task, m.from) && staysWithin(m, node):
 			v.failAt(m.task.at, ruleMove, "the task moves, and nobody has its old place")
 		}
 	}
@@ -115,6 +115,27 @@ func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
 	return fits && n.promises.wouldStand(v.workloads[t.name.workload], []allot.Placement{
 		{PodSet: t.name.podSet, Index: t.name.index, Node: old.node, Devices: old.devices},
 	})
+}
+
+// staysWithin says whether the queues' limits of classes admit the task on its old node, beside all
+// that runs after the plan (Q3, Q8).
+func staysWithin(m *verifiedMove, home *verifiedNode) bool {
+	f := &m.work.forms[m.work.form]
+	delta := make(map[verifiedKey]int64)
+	for _, c := range charges(m.task.request, f.queue.pool, m.task.node, m.task.place.Devices) {
+		delta[c.key] -= c.amount
+	}
+	for _, c := range charges(m.task.request, f.queue.pool, home, m.from.devices) {
+		delta[c.key] += c.amount
+	}
+	for q := f.queue; q != nil; q = q.parent {
+		for key, more := range delta { // one beyond its limit is enough: order cannot matter
+			if more > 0 && q.used(key).all+more > min(q.limitOf(key), q.borrowingOf(key)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // goesForNothing says whether all that an action takes away fits where it was, and the

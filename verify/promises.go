@@ -316,12 +316,49 @@ func (v *promising) fits(p *promised) {
 		if p.source.Change != allot.PromiseKept {
 			continue
 		}
+		inWay := func(one *standing) bool {
+			return one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one)
+		}
 		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
-			return one.until.predicted > p.from || one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one)
-		}); len(list) > 0 {
+			return one.until.predicted > p.from || inWay(one)
+		}); len(list) > 0 && !v.wasElsewhere(p, inWay) {
 			v.fail(at, ruleBackfill, "what the plan places may be there at %s: %s", text(p.from), list[0].message)
 		}
 	}
+}
+
+// wasElsewhere says whether tasks of a promise may have been given other places at its time when
+// something was placed in its way (B5), and have come back when they were taken by what else the plan
+// has placed: from then on they wait for what is expected to have ended.
+func (v *promising) wasElsewhere(p *promised, inWay func(*standing) bool) bool {
+	meets := func(one *standing) bool {
+		return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
+			return t.node.source.ID == one.task.node && (len(t.place.Devices) == 0 || len(one.task.devices) == 0 || closedTo{devices: t.place.Devices}.has(one.task.devices))
+		})
+	}
+	asks := make(map[*allot.Request]bool)
+	for _, t := range p.tasks {
+		if slices.ContainsFunc(v.stands[t.node], func(one standing) bool { return inWay(&one) && meets(&one) }) {
+			asks[t.request] = true
+		}
+	}
+	for _, n := range p.form.queue.pool.nodes {
+		then, others := newVerifiedNode(n.source), false
+		then.cpuOnly.usable = n.cpuOnly.usable
+		for i := range v.stands[n] {
+			one := &v.stands[n][i]
+			others = others || one.fresh && !meets(one)
+			if meets(one) && inWay(one) || !one.fresh && one.until.predicted > p.from && !p.isServedBy(one) {
+				then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
+			}
+		}
+		for request := range asks { // each is asked for by itself: order cannot matter
+			if others && n.missLasting(&p.form, request).predicate == 0 && then.missNow(&p.form, request).predicate == 0 {
+				delete(asks, request)
+			}
+		}
+	}
+	return len(asks) == 0
 }
 
 // isDue says whether what the plan has placed had been promised a time (B4), which may have come to be

@@ -357,7 +357,7 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || v.isOverLine(w) || to.active == 0 || len(to.source.Tasks) > 0 || v.couldNotBe(was) || comesLate(to, w, v.at):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || to.active == 0 || len(to.source.Tasks) > 0 || v.isOverLine(w, to) || v.couldNotBe(was) || comesLate(to, w, v.at):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
@@ -386,13 +386,54 @@ func comesLate(one, other *verifiedWorkload, now int64) bool {
 		(a.At.Before(b.At) || a.At.Equal(b.At) && one.source.ID < other.source.ID)
 }
 
-// isOverLine says whether a workload that waits is told to be beyond its lines by now, or to ask what
-// another queue keeps from lending, whatever it was when something was promised: in strict orders
-// whoever is first starts beyond them, and makes way for who is within its own (Q4, R1).
-func (v *promising) isOverLine(w *verifiedWorkload) bool {
-	return slices.ContainsFunc(v.plan.Pending, func(p allot.Pending) bool {
-		return p.Workload == w.source.ID && slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool { return r.Code == allot.OverLine || r.Code == allot.KeptFromLending })
-	})
+// isOverLine says whether a workload that waits is beyond its lines by now beside all that has a place
+// but one, whatever it was when something was promised: in strict orders whoever is first starts
+// beyond them, and makes way for who is within its own (Q4, R1). So it is where it asks what another
+// queue keeps from lending (Q5). Where shares were others before nothing can be told (M5).
+func (v *promising) isOverLine(w, but *verifiedWorkload) bool {
+	f, own := &w.forms[w.source.Reserved.Form], but.forms[but.form].queue
+	if f.queue.pool.ends || slices.ContainsFunc(v.plan.Pending, func(p allot.Pending) bool {
+		return p.Workload == w.source.ID && slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool { return r.Code == allot.KeptFromLending })
+	}) {
+		return true
+	}
+	asks := make(map[string]int64)
+	for _, t := range w.source.Reserved.Tasks {
+		if set := f.set(t.PodSet); set >= 0 {
+			request := &f.PodSets[set].Request
+			asks[allot.GPU] += chargedGPU(request.GPU, f.queue.pool)
+			for resource, amount := range request.Resources { // into sums: order cannot matter
+				asks[resource] += amount
+			}
+		}
+	}
+	held := v.chargedNow(but)
+	for q := f.queue; q != nil; q = q.parent {
+		for resource, amount := range asks { // one that is over is enough: order cannot matter
+			key := verifiedKey{resource, ""}
+			use := q.used(key).all
+			if q.above(own) {
+				use -= amountIn(held, key)
+			}
+			if amount > 0 && use+amount > v.line(q, key, true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// chargedNow is what a workload is charged when the plan has been carried out.
+func (v *promising) chargedNow(w *verifiedWorkload) (list []verifiedCharge) {
+	f := &w.forms[w.form]
+	for _, ps := range f.PodSets {
+		for index := range ps.Count {
+			if t, has := v.tasks[taskName{w.source.ID, ps.Name, index}]; has {
+				list = mergeCharges(list, charges(&ps.Request, f.queue.pool, v.nodes[t.node], t.devices))
+			}
+		}
+	}
+	return list
 }
 
 // couldNotBe says whether something that had a place before the plan is in the way of a promise of

@@ -248,21 +248,18 @@ func (w closing) writeGoneOf(d *Decision, i int32, at int) {
 			kept[s.origin-l.from], some = true, true
 		}
 	}
-	var claims []Holding
-	var gone []int32
-	why := None
+	var claims, gone []int32
 	for h := l.from; h < l.to; h++ {
 		switch {
 		case kept[h-l.from] || w.Holdings[h].Phase == Terminating:
 		case w.Holdings[h].Phase == Claimed || w.Holdings[h].fresh:
-			claims = append(claims, w.Holdings[h])
-			why = max(why, w.whyLost(h, at))
+			claims = append(claims, h)
 		default:
 			gone = append(gone, h)
 		}
 	}
-	if len(claims) > 0 {
-		w.writeTaken(d, Unclaim, claims, why)
+	for _, part := range w.chained(claims, at) { // of which one may have moved, and another gone
+		w.writeTaken(d, Unclaim, part.tasks, part.why)
 	}
 	parts := w.partsOf(gone, at)
 	for n, part := range parts {
@@ -292,6 +289,18 @@ type takenPart struct {
 // partsOf parts what has gone by its chains (X2), in the order in which it was taken,
 // the minimum last.
 func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
+	if len(gone) > 1 {
+		if h := &w.Holdings[gone[0]]; len(w.Definition(&w.Works[h.Work], h.Form).Ladder) > 0 {
+			return rungsOf(w, gone, at)
+		}
+	}
+	parts = w.chained(gone, at)
+	lastFirst(parts)
+	return parts
+}
+
+// chained parts what has gone as partsOf does, before the tasks of a set are told apart.
+func (w closing) chained(gone []int32, at int) (parts []takenPart) {
 	if len(gone) == 1 {
 		return []takenPart{{tasks: []Holding{w.Holdings[gone[0]]}, why: w.whyLost(gone[0], at)}}
 	}
@@ -324,6 +333,27 @@ func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
 		}
 		return cmp.Compare(a.why, b.why)
 	})
+	return parts
+}
+
+// rungsOf parts what has gone of a ladder by its chains from the top down, so that each part
+// leaves a rung (L1).
+func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
+	stepOf := func(i int32) int32 {
+		step, _ := w.stepOf(w.Holdings[i].Work, w.Holdings[i].TaskPlace)
+		return step
+	}
+	fromTop := slices.SortedStableFunc(slices.Values(gone), func(a, b int32) int { return cmp.Compare(stepOf(b), stepOf(a)) })
+	for n, i := range fromTop {
+		why := w.whyLost(i, at)
+		one := takenPart{tasks: []Holding{w.Holdings[i]}, why: why, chain: w.chainFrom(int32(why))}
+		last := len(parts) - 1
+		if n == 0 || stepOf(i) != stepOf(fromTop[n-1]) && !sameChain(w.Room.takings, parts[last].chain, one.chain) {
+			parts = append(parts, one)
+			continue
+		}
+		parts[last].tasks, parts[last].why = append(parts[last].tasks, w.Holdings[i]), max(parts[last].why, why)
+	}
 	lastFirst(parts)
 	return parts
 }

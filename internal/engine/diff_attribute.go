@@ -133,16 +133,17 @@ func (w closing) takenOf(work int32) *takenWork {
 			}
 		}
 	}
-	note(book.Seats[work], func(s *Seat) int32 { return s.step })
-	for _, at := range book.outsOf(work) {
-		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
-	}
 	for _, at := range book.takingsOf(work) {
 		step := book.takings[at].unit.Step
+		note(book.takings[at].seats, func(*Seat) int32 { return step }) // it may have started in another form since (G5)
 		for int(step) >= len(out.last) {
 			out.last = append(out.last, None)
 		}
 		out.last[step] = at
+	}
+	note(book.Seats[work], func(s *Seat) int32 { return s.step })
+	for _, at := range book.outsOf(work) {
+		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
 	}
 	slices.SortStableFunc(out.steps, taskStep.compare)
 	if book.known.takenWorks == nil {
@@ -187,6 +188,9 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
 	}
 	t := w.Room.takings[chain[0]]
+	if a.Kind == Move {
+		t = basisOf(w.Room, t)
+	}
 	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
 	first := takerOf(&t)
@@ -206,14 +210,16 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 
 // drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
 // divided anew since, as the demand of a victim went with it or came back (M5, F1). Where
-// its going is what brings its side within the line, that by which it went is told.
+// its going is what brings its side within the line, or the line of the other side has gone down with
+// what went of that, those by which it went are told.
 func (w closing) drawAtEnd(t *taking) {
 	c, p := &t.is, w.Pools[t.pool]
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
-	if line := p.lineFor(t.code, c.Subtree, c.Resource); c.Before > line {
-		c.Entitlement, c.OwnEntitlement = line, p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	line, own := p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
+	if c.Before > line && c.OwnAfter <= max(own, p.lineFor(ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) {
+		c.Entitlement, c.OwnEntitlement = line, own
 	}
 }
 
@@ -250,6 +256,20 @@ func (d *Definition) least() int64 {
 		sum += int64(d.Gang.Set(set).Min)
 	}
 	return sum
+}
+
+// basisOf is the taking by which a unit is told that was reclaimed and holds nothing of what
+// was asked: that of the unit on which it builds, and with which it went (M6).
+func basisOf(book *Table, t taking) taking {
+	if t.is.Subtree < 0 || t.is.Resource >= 0 {
+		return t
+	}
+	for _, at := range book.takingsOf(t.unit.Work) {
+		if b := &book.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
+			return *b
+		}
+	}
+	return t
 }
 
 // madeWay are the tasks that a taking is told with: those that the action takes away or, where
@@ -382,8 +402,8 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 type gain struct{ work, resource int32 }
 
 // gainsOf are what the workload has got of the resource by each of its starts: by a commit,
-// and of a unit that moves by all commits that led there, as it moves whole. All that went
-// for it ask.
+// and of a unit that moves by all commits that led there and what has come back to where it
+// was, as it moves whole. All that went for it ask.
 func (w closing) gainsOf(work, resource int32) []int64 {
 	known := &w.Room.known
 	if gains, some := known.gains[gain{work, resource}]; some {
@@ -412,6 +432,11 @@ func (w closing) gainsOf(work, resource int32) []int64 {
 			at, starts, gains = len(starts), append(starts, one), append(gains, 0)
 		}
 		gains[at] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
+	}
+	for _, s := range w.Room.Seats[work] { // what of a unit has come home has moved with it
+		if first, some := movedBy[s.step]; some && s.commit < 0 && w.booking().ran(&s) {
+			gains[slices.Index(starts, start{first, true})] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
+		}
 	}
 	if known.gains == nil {
 		known.gains = make(map[gain][]int64)

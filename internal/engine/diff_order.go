@@ -146,7 +146,7 @@ func (w closing) reclaimersFirst(d *Decision, from int, moves []Action, cut []in
 func (w closing) costToLeave(a *Action) int64 {
 	const breaks, ends = 1 << 32, 1 << 48
 	cost := int64(a.To - a.From)
-	if w.ranOf(a.Work) > cost {
+	if standsBefore(w, a.Work) > cost {
 		cost += breaks
 	}
 	if k := &w.Works[a.Work]; w.FormOf(k, k.Current).Final {
@@ -155,12 +155,24 @@ func (w closing) costToLeave(a *Action) int64 {
 	return cost
 }
 
+// standsBefore is how many tasks of the workload run when the moves begin: what ran, and what
+// has started where it was claimed and stays there (S4).
+func standsBefore(w closing, work int32) int64 {
+	n := w.ranOf(work)
+	for at := range w.Room.Seats[work] {
+		if s := &w.Room.Seats[work][at]; s.origin >= 0 && s.commit < 0 && w.Holdings[s.origin].fresh {
+			n++
+		}
+	}
+	return n
+}
+
 // leaveFirst is what a move begins with that was cut: an eviction, or where a part of the
 // workload stays a shrinking.
 func (w closing) leaveFirst(d *Decision, a *Action) Action {
 	out := *a
 	out.Kind, out.After, out.cut, out.From = Shrink, nil, true, int32(len(d.Placed))
-	if w.ranOf(a.Work) == int64(a.To-a.From) {
+	if standsBefore(w, a.Work) == int64(a.To-a.From) {
 		out.Kind = Evict
 	}
 	d.Placed = append(d.Placed, d.goneBy(a)...)

@@ -110,13 +110,14 @@ func (p *Pool) top(q int32) int32 {
 	return q
 }
 
-// claimant describes the next unit of somebody who waits; nil where it no longer
-// does, or is the workload that starts.
+// claimant describes the next unit of somebody who waits, or will once it has left (S5); nil
+// where it no longer does, or is the workload that starts.
 func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, error) {
 	w := s.world
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, it.Form), w.Definition(k, it.Form)
-	if it.ID == starts || k.Current != it.Form || !w.wants(k) && k.Status != waiting || !d.Verdict.OK {
+	waits := w.wants(k) || k.Status == waiting || k.Status == leaving
+	if it.ID == starts || k.Current != it.Form || !waits || !d.Verdict.OK {
 		return nil, nil
 	}
 	unit := d.Unit

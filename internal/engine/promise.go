@@ -60,9 +60,12 @@ type promise struct {
 	stays    []placement.Stay // by pod set, then task
 	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
 	lost     bool             // some place is not there any more
-	gathers  bool             // its time is not known, and its places are held from now on
-	was      *Promise         // as the state has it, or nil
-	cause    *Verdict         // why it is later, or is gone
+	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
+	// are laid again after it.
+	firm     bool
+	gathers  bool     // its time is not known, and its places are held from now on
+	was      *Promise // as the state has it, or nil
+	cause    *Verdict // why it is later, or is gone
 	made     int64
 	first    int64
 	behindIt []*promise // see [sparing.behindDue]
@@ -233,13 +236,18 @@ func (s promising) layAgain() error {
 	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.changes+1
 	slices.SortStableFunc(all.list, s.compare)
 	var broken []*promise
-	for _, p := range all.list {
+	for _, p := range firmFirst(all.list) {
 		if s.stands(p) {
 			s.hold(p)
 		} else {
 			broken = append(broken, p)
 		}
 	}
+	defer func() {
+		for _, p := range all.list {
+			p.firm = false
+		}
+	}()
 	if len(broken) > 0 {
 		if laid, kept := s.together(func(*promise) bool { return true }); kept {
 			for i := range laid {
@@ -263,6 +271,21 @@ func (s promising) layAgain() error {
 		}
 	}
 	return nil
+}
+
+// firmFirst are promises with those first that are firm.
+func firmFirst(list []*promise) []*promise {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b *promise) int {
+		switch {
+		case a.firm == b.firm:
+			return 0
+		case a.firm:
+			return -1
+		}
+		return 1
+	})
+	return list
 }
 
 // stands says whether the places of a promise are free at its time, and its queue lets it in.

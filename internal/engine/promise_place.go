@@ -260,14 +260,6 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 	return nil, false, nil
 }
 
-// endsForSure is when a task has ended for sure; of what starts only where it is cut.
-func (s *Seat) endsForSure(w *World) int64 {
-	if s.origin >= 0 {
-		return w.Holdings[s.origin].Enforced
-	}
-	return s.cutTo(Never)
-}
-
 // takeAll takes the places that were found for a unit.
 func (s promising) takeAll(d *Definition, unit gang.Unit) error {
 	at := 0
@@ -300,6 +292,9 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
+	for i := range laid {
+		s.of(laid[i].work).firm = s.promises.displaced
+	}
 	return true
 }
 
@@ -310,7 +305,7 @@ func (s promising) together(which func(*promise) bool) (laid []promise, all bool
 	lifted := s.lift(func(p *promise) bool { return true })
 	inTime := slices.DeleteFunc(slices.Clone(s.promises.list), func(p *promise) bool { return !which(p) })
 	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
-	for _, p := range inTime {
+	for _, p := range firmFirst(inTime) {
 		again := *p
 		again.stays = slices.Clone(p.stays)
 		if !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {

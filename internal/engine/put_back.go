@@ -68,8 +68,8 @@ func (s reprieving) enoughFree(u *preempt.Unit) bool {
 	})
 }
 
-// asItRan is the part of a unit that ran, where this solve had completed it (G1): its start
-// has cost nothing, and what ran comes back without it.
+// asItRan is the part of a unit that ran, where this solve had completed it (G1), or had it
+// grown from between two rungs (L1): that start has cost nothing, and what ran comes back without it.
 func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
 	ran := 0 // of its seats
 	for at := range o.seats {
@@ -79,11 +79,14 @@ func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
 			}
 		}
 	}
-	if len(o.unit.Tasks) != len(o.seats) || o.unit.Step > 0 || o.status != complete || ran == 0 || ran == len(o.seats) {
+	if len(o.unit.Tasks) != len(o.seats) || o.status != complete || ran == 0 || ran == len(o.seats) {
 		return outUnit{}, false
 	}
 	part, u := *o, *o.unit
-	part.unit, part.seats, part.status = &u, nil, waiting
+	part.unit, part.seats = &u, nil
+	if u.Step == 0 {
+		part.status = waiting
+	}
 	u.Tasks, u.Charge = nil, nil
 	for at := range o.seats {
 		if o.seats[at].origin >= 0 {
@@ -91,7 +94,7 @@ func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
 			u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
 		}
 	}
-	if s.pool.Counted {
+	if s.pool.Counted && u.Step == 0 {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
 	}
 	return part, true

@@ -74,8 +74,8 @@ func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []Verd
 			continue
 		}
 		if short.Kind == quota.OverBorrowing { // told as what is left now, as always
-			now := p.Tree.Shortfalls(nil, int(asked.queue), one, asked.nonPreemptible)
-			short = now[slices.IndexFunc(now, func(s quota.Shortfall) bool { return s.Kind == quota.OverBorrowing })]
+			now, queue := p.Tree.Shortfalls(nil, int(asked.queue), one, asked.nonPreemptible), short.Queue
+			short = now[slices.IndexFunc(now, func(s quota.Shortfall) bool { return s.Kind == quota.OverBorrowing && s.Queue == queue })]
 		}
 		v := s.shortfall(asked, short)
 		switch v.Code {

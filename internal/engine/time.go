@@ -228,6 +228,14 @@ func (s *Seat) endsIn(w *World, k *Work) int64 {
 	return s.cutTo(later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
 }
 
+// endsForSure is when a task has ended for sure; of what starts only where it is cut.
+func (s *Seat) endsForSure(w *World) int64 {
+	if s.origin >= 0 {
+		return w.Holdings[s.origin].Enforced
+	}
+	return s.cutTo(Never)
+}
+
 // cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.
 func (s *Seat) cutTo(end int64) int64 {
 	if s.until > 0 {

@@ -17,11 +17,14 @@ import (
 
 // A Picture is what page.html draws of a run: what there is beyond its summary. Its Observe
 // is for [sim.Options.Observe], and at the end it wants to be closed. It stays small however
-// long a run is: of the series it has up to 400 rows, of waits up to 100 points a curve, and
-// of places those that held the most GPU time.
+// long a run is: of the series it has up to 400 rows of the time in which jobs came and as
+// many behind it, of waits up to 100 points a curve, and of places those that held the most
+// GPU time.
 type Picture struct {
-	// Start and End bound the run, in seconds; Nodes are names, by position.
+	// End is that of the run, Came when its last job came, in seconds; Nodes are names, by
+	// position.
 	End    float64      `json:"end"`
+	Came   float64      `json:"came"`
 	Nodes  []string     `json:"nodes"`
 	Rows   pictureRows  `json:"rows"`
 	Queues []pictureOf  `json:"queues"`
@@ -288,7 +291,7 @@ func (p *Picture) Close(r *sim.Result) {
 	slices.SortFunc(p.Places, func(a, b held) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), strings.Compare(a.Job, b.Job), strings.Compare(a.task, b.task))
 	})
-	p.End = inSeconds(r.End)
+	p.End, p.Came = inSeconds(r.End), inSeconds(min(r.To, r.End))
 	p.series(r)
 	steady := r.Steady()
 	for size, name := range sizeNames {
@@ -315,14 +318,22 @@ func (p *Picture) Close(r *sim.Result) {
 	p.worst(r)
 }
 
-// series takes in rows, as many as there is room for.
+// series takes in rows, as many as there is room for: a few days in which jobs came would be
+// nothing to see of the weeks that the last of them run on.
 func (p *Picture) series(r *sim.Result) {
-	step := max(1, (len(r.Rows)+pictureRowsMost-1)/pictureRowsMost)
 	for i := range r.Queues {
 		p.Queues = append(p.Queues, pictureOf{Name: r.Queues[i].ID, Quota: p.quota[r.Queues[i].ID]})
 	}
-	for i := 0; i < len(r.Rows); i += step {
-		row := &r.Rows[i]
+	behind, _ := slices.BinarySearchFunc(r.Rows, r.To+1, func(row sim.Row, at time.Duration) int { return cmp.Compare(row.At, at) })
+	p.rows(r.Rows[:behind])
+	p.rows(r.Rows[behind:])
+}
+
+// rows takes in each of so many rows that there are no more than a part of the series has.
+func (p *Picture) rows(rows []sim.Row) {
+	step := max(1, (len(rows)+pictureRowsMost-1)/pictureRowsMost)
+	for i := 0; i < len(rows); i += step {
+		row := &rows[i]
 		p.Rows.At = append(p.Rows.At, inSeconds(row.At))
 		p.Rows.Usable = append(p.Rows.Usable, inGPUs(row.Usable))
 		p.Rows.Allocated = append(p.Rows.Allocated, inGPUs(row.Allocated))

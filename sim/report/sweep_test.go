@@ -85,6 +85,8 @@ func TestPage(t *testing.T) {
 	}
 	var p struct {
 		End    float64
+		Came   float64
+		Rows   struct{ At []float64 }
 		Places []struct {
 			Job, Why string
 			Node     int
@@ -101,6 +103,13 @@ func TestPage(t *testing.T) {
 			t.Errorf("%+v of a run to %v", h, p.End)
 		}
 		why += h.Why
+	}
+	last := 0.0
+	for i := range in.Jobs {
+		last = max(last, in.Jobs[i].Submit.Seconds())
+	}
+	if p.Came != last || len(p.Rows.At) != len(r.Rows) {
+		t.Errorf("the last job came at %v, not %v; %d of %d rows", last, p.Came, len(p.Rows.At), len(r.Rows))
 	}
 	if len(p.Places) < 4 || why == "" || len(p.Waits) == 0 {
 		t.Errorf("%s", text)

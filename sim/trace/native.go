@@ -51,7 +51,7 @@ const maxLine = 1 << 24
 // Read reads a trace in the native format, plain or gzipped. A line with a job that cannot
 // be read is left out.
 func Read(content io.Reader) (*sim.Input, error) {
-	text, err := plain(content, maxLine)
+	text, err := plain(content, maxLine, maxLines)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
@@ -128,6 +128,9 @@ func readLine(in *sim.Input, text []byte, first bool) error {
 			return fmt.Errorf("version %d is not known, only %d", l.Trace.Version, version)
 		}
 	case l.Node != nil:
+		if len(l.Node.Devices) > maxGPUs || len(c.Nodes) >= maxGPUs {
+			return fmt.Errorf("a node has more than %d GPUs, or there are more nodes", maxGPUs)
+		}
 		c.Nodes = append(c.Nodes, *l.Node)
 	case l.Pool != nil:
 		c.Pools = append(c.Pools, *l.Pool)

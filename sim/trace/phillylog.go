@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := plain(jobs, maxEntry)
+	text, err := plain(jobs, maxEntry, math.MaxInt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -74,8 +75,8 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 		} else {
 			l.in.Jobs = append(l.in.Jobs, j)
 		}
-		if len(l.in.LeftOut) > maxLeftOut {
-			return nil, fmt.Errorf("%s: more than %d entries are no jobs", what, maxLeftOut)
+		if n > maxLines || len(l.in.LeftOut) > maxLeftOut {
+			return nil, fmt.Errorf("%s: it has more than %d entries, or more than %d are no jobs", what, maxLines, maxLeftOut)
 		}
 		budget.left = maxEntry
 	}

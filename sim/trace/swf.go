@@ -42,7 +42,7 @@ const maxSWFLine = 1 << 20
 // no processors or of more than there are, and partial runs (status 2 to 4). Dependencies
 // and think times are not read.
 func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
-	text, err := plain(content, maxSWFLine)
+	text, err := plain(content, maxSWFLine, maxLines)
 	if err != nil {
 		return nil, fmt.Errorf("swf: %w", err)
 	}

@@ -18,27 +18,35 @@ import (
 )
 
 // plain undoes gzip where content is gzipped. A small file may be a large one when it is
-// unzipped: a line longer than most, or more blanks in a row than maxBlank, is an error.
-func plain(content io.Reader, most int) (io.Reader, error) {
+// unzipped: a line longer than most, more than so many lines, or more blanks in a row than
+// maxBlank, is an error.
+func plain(content io.Reader, most, lines int) (io.Reader, error) {
 	if content == nil {
 		return nil, errors.New("there is nothing to read")
 	}
 	buffered := bufio.NewReader(content)
 	if head, err := buffered.Peek(2); err != nil || !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return &bounded{text: buffered, most: most}, nil // a short file is for its reader to judge
+		return &bounded{text: buffered, most: most, lines: lines}, nil // a short file is for its reader to judge
 	}
 	text, err := gzip.NewReader(buffered)
-	return &bounded{text: text, most: most}, err
+	return &bounded{text: text, most: most, lines: lines}, err
 }
 
-// maxBlank is how many blanks and ends of lines may follow each other.
-const maxBlank = 1 << 20
+const (
+	// maxBlank is how many blanks and ends of lines may follow each other.
+	maxBlank = 1 << 20
+	// maxLines is how many lines a file may have that has a job in each, of which a million
+	// take 0.8 GB: more than the largest of the published logs have.
+	maxLines = 1 << 21
+)
 
-// A bounded reader gives text whose lines, and whose gaps, are of a bounded length.
+// A bounded reader gives text whose lines, and whose gaps, are of a bounded length, and no
+// more than so many lines.
 type bounded struct {
 	text        io.Reader
-	most        int
+	most, lines int
 	line, blank int
+	ends        int // of lines
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -49,6 +57,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		switch c {
 		case '\n':
 			b.line = 0
+			b.ends++
 		case ' ', '\t', '\r':
 		default:
 			b.blank = 0
@@ -56,6 +65,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 		if b.line > b.most || b.blank > maxBlank {
 			return 0, fmt.Errorf("a line is longer than %d bytes, or more than %d are blank", b.most, maxBlank)
 		}
+	}
+	if b.ends > b.lines {
+		return 0, fmt.Errorf("it has more than %d lines", b.lines)
 	}
 	return n, err
 }
@@ -118,16 +130,9 @@ func (f form) readLog(what string, content io.Reader, in *sim.Input, id string, 
 // readJobs makes a job of every line of a CSV file whose first line names at least the
 // columns, id among them. Of what makes none it is told why.
 func readJobs(what string, content io.Reader, in *sim.Input, id string, columns []string, do func(*row) sim.Job) error {
-	return plainCSV.read(what, content, append(columns, id), func(r *row) error {
-		if r.err == nil {
-			j := do(r)
-			if j.Line = r.line; r.err == nil {
-				in.Jobs = append(in.Jobs, j)
-				return nil
-			}
-		}
-		in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
-		return nil
+	return plainCSV.readLog(what, content, in, id, columns, func(r *row) *sim.Job {
+		j := do(r)
+		return &j
 	})
 }
 
@@ -145,7 +150,7 @@ func readTable(what string, content io.Reader, columns []string, do func(*row)) 
 // read calls do for every line, also where it has too few or too many fields, or quotes
 // that do not match, which is a fault of the row.
 func (f form) read(what string, content io.Reader, columns []string, do func(*row) error) error {
-	text, err := plain(content, maxTableLine)
+	text, err := plain(content, maxTableLine, maxLines)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -460,3 +460,36 @@ func TestBlankFiles(t *testing.T) {
 		t.Errorf("that took %d MB", grown>>20)
 	}
 }
+
+// TestManyLines: a file of more lines than there is room for is refused, be they jobs, none
+// or comments, and so are nodes of more GPUs than there can be. A small file of gzip
+// has any number of them.
+func TestManyLines(t *testing.T) {
+	const head = "job_id,submission_time,duration,num_gpu\n"
+	for _, c := range []struct {
+		name, want, head, line string
+		read                   func(io.Reader) (*sim.Input, error)
+	}{
+		{"bad", "more than 1048576 lines make no job", head, "1\n", func(r io.Reader) (*sim.Input, error) { return trace.ElasticFlow(r, 1) }},
+		{"comments", "more than 2097152 lines", "; MaxProcs: 8\n", ";\n", func(r io.Reader) (*sim.Input, error) { return trace.SWF(r, trace.SWFOptions{}) }},
+		{"wide", "more than 1048576 GPUs", "{\"trace\":{\"version\":1}}\n", `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 1<<20) + "]}}\n", trace.Read},
+	} {
+		if err := taken(c.read(io.MultiReader(strings.NewReader(c.head), &endless{line: c.line}))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+	}
+}
+
+// endless is a line again and again.
+type endless struct {
+	line string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.line[e.at]
+		e.at = (e.at + 1) % len(e.line)
+	}
+	return len(p), nil
+}

@@ -3,6 +3,8 @@ package main
 import (
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -71,5 +73,36 @@ func TestChoose(t *testing.T) {
 	}
 	if got := turned(choose(parse(table), []string{""}), 3); got[0].number != 2 || got[1].number != 1 {
 		t.Errorf("from the second on: %+v", got)
+	}
+}
+
+// The table of mutants is up to date: every old text stands in its file exactly
+// once, and every test that it names is there.
+func TestTable(t *testing.T) {
+	repo := filepath.Join("..", "..", "..")
+	data, err := os.ReadFile(filepath.Join(repo, "testdata", "mutants.table"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutants := parse(string(data))
+	if len(mutants) < 40 {
+		t.Errorf("only %d mutants", len(mutants))
+	}
+	folders, err := testFolders(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		if name, _, _ := strings.Cut(m.killer, "/"); name != "" && len(folders[name]) == 0 {
+			t.Errorf("%s: there is no test %s", m.rule, m.killer)
+		}
+		source, err := os.ReadFile(filepath.Join(repo, m.file))
+		if err != nil {
+			t.Errorf("%s: %v", m.rule, err)
+			continue
+		}
+		if n := strings.Count(string(source), m.old); n != 1 || m.old == "" || m.old == m.new {
+			t.Errorf("%s: %q stands %d times in %s", m.rule, m.old, n, m.file)
+		}
 	}
 }

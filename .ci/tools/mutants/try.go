@@ -14,7 +14,7 @@ import (
 
 // notTried are tests of the repository, not of the code; or of memory and of what is
 // inlined, which the mutants beside one another change.
-const notTried = "^TestMutants|^TestTidy|^TestMayImport|^TestRatchet|^TestReadme|Allocat|Memory$"
+const notTried = "^TestTidy|^TestMayImport|^TestRatchet|^TestReadme|Allocat|Memory$"
 
 // noEnd is told where the tests did not come to an end.
 const noEnd = "no end"

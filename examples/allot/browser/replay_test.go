@@ -29,6 +29,19 @@ func TestReplayPage(t *testing.T) {
 				t.Errorf("the page is %d wide in a window of %d", wide, width)
 			}
 			picture(t, ctx, "runs.html", fmt.Sprintf("%d-%s", width, scheme))
+			// Each choice of the time draws another picture, and none beyond its frame.
+			var drawn []string
+			for _, choice := range []string{"0", "1"} {
+				evaluate[bool](t, ctx, `(() => { const time = document.getElementById("time"); time.value = "`+choice+`"; time.onchange(); return true })()`)
+				drawn = append(drawn, evaluate[string](t, ctx, `document.querySelector("#one svg").outerHTML`))
+				if beyond := evaluate[int64](t, ctx, `[...document.querySelectorAll("#one svg rect, #one svg path")].filter(e => e.getBoundingClientRect().right > e.closest("svg").getBoundingClientRect().right + 1).length`); beyond != 0 {
+					t.Errorf("%d marks are drawn beyond their frame", beyond)
+				}
+			}
+			if drawn[0] == drawn[1] {
+				t.Error("while jobs came looks as the whole run does")
+			}
+			picture(t, ctx, "runs.html", fmt.Sprintf("%d-%s-while-jobs-came", width, scheme))
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/examples/internal/golden"
+	"github.com/allotsched/allot/examples/internal/openb"
 	"github.com/allotsched/allot/examples/internal/program"
 	"github.com/allotsched/allot/sim"
 )
@@ -329,5 +330,66 @@ func TestTwice(t *testing.T) {
 		if code := runStill(args, nil, &stdout, &stderr); code != program.Usage {
 			t.Errorf("%q: exit code %d: %s", args, code, &stderr)
 		}
+	}
+}
+
+// TestPhilly: the sweep of Philly's tenants that the README shows is made by the command that
+// stands there, its table has what comes of it, and its picture is there. Of the loads and
+// schedulers it is the last load and two.
+func TestPhilly(t *testing.T) {
+	const readme = "../../replay/README.md"
+	data := filepath.Join(filepath.Dir(openb.Folder()), "philly")
+	if _, err := os.Stat(data); err != nil {
+		t.Skip("no folder shared/data/philly above this one")
+	}
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(text), "### In one command, with its picture\n")
+	_, command, begins := strings.Cut(part, "$ allot replay ")
+	command, _, ends := strings.Cut(command, "\n\n")
+	if !found || !begins || !ends || !strings.Contains(part, "](philly.png)") {
+		t.Fatal("the README has no such command, or no picture")
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(readme), "philly.png")); err != nil {
+		t.Error(err)
+	}
+	folder := t.TempDir()
+	command = strings.NewReplacer(
+		"\\\n", " ", "philly.csv.gz", filepath.Join(data, "philly.csv.gz"), "vc_nodes.csv", filepath.Join(data, "vc_nodes.csv"),
+		"-loads 1200,2000", "-loads 2000", "-policies fifo,static-partition,osmo,runai", "-policies static-partition,runai", "/tmp/philly", folder,
+	).Replace(command)
+	args := strings.Fields(command)
+	o, err := parse(append(args[1:], args[0])) // the trace is behind the flags for this parser
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.CarryOut(context.Background(), NewMeter(io.Discard, false, still, s.Runs()))
+	if err := errors.Join(s.Failed(), s.WriteFiles()); err != nil {
+		t.Fatal(err)
+	}
+	for i, scheduler := range []string{"static-partition", "runai"} {
+		row := s.Tables(false)[0].Rows[i+1]
+		at := func(column string) string { return row[slices.Index(s.Tables(false)[0].Rows[0], column)] }
+		want := fmt.Sprintf("| %s | %s | %s | %s |", at("wait h"), at("p99 h"), at("allocated"), at("evictions"))
+		_, table, _ := strings.Cut(string(text), "\n| 2000% |")
+		at2000 := false
+		for line := range strings.Lines(table) {
+			if names, figures, ok := strings.Cut(strings.TrimPrefix(line, "| |"), "|"); ok && strings.Contains(names, scheduler) {
+				at2000 = strings.HasPrefix("|"+figures, want)
+				break
+			}
+		}
+		if !at2000 {
+			t.Errorf("%s has %s at 2000%%, which the table of the README has not", scheduler, want)
+		}
+	}
+	if page, err := os.ReadFile(filepath.Join(folder, "page.html")); err != nil || !bytes.Contains(page, []byte(`"places":[{`)) {
+		t.Errorf("the page has %d bytes, %v", len(page), err)
 	}
 }
