@@ -86,18 +86,19 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && engine.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
 		})
 		started := micros(given.Tasks[source].Started)
-		if started < 0 {
-			started = h.Since
-		}
-		if h.Phase == engine.Claimed {
+		runs := h.Phase == engine.Running || started >= 0 // what claims and has started goes on there
+		switch {
+		case h.Phase == engine.Claimed && !runs:
 			started = w.Now
+		case started < 0:
+			started = h.Since
 		}
 		if name := given.Tasks[source].Behind; name != "" {
 			note(&w.behinds, i)
 			h.Behind = w.behind(name)
 		}
 		times := &w.Definition(k, h.Form).Times
-		h.Overran = h.Phase == engine.Running && laterTime(max(started, 0), times.Duration) <= w.Now
+		h.Overran = h.Phase != engine.Terminating && runs && laterTime(max(started, 0), times.Duration) <= w.Now
 		first := laterTime(max(started, 0), min(times.Duration, times.Limit))
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
 		if given.FixedWork > 0 && h.Phase == engine.Running {
@@ -108,6 +109,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), h.Ends, min(h.Enforced, micros(until)), grace)
 			h.Until = micros(until)
 			first = min(first, h.Until)
+		}
+		if h.Phase == engine.Claimed && !runs {
+			first = 0 // it is as if it began now
 		}
 		w.noteDated(i, h, first)
 	}
@@ -123,9 +127,6 @@ func note(set *map[int32]bool, i int32) {
 
 // noteDated notes a time from which on the end of a task of a work depends on what time it is.
 func (w *world) noteDated(i int32, h *engine.Holding, at int64) {
-	if h.Phase == engine.Claimed {
-		at = 0 // it is as if it began now
-	}
 	if was, known := w.dated[i]; at == engine.Never || known && was <= at {
 		return
 	}

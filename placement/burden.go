@@ -210,9 +210,10 @@ func (p *Profile) goesFor(held []heldStay, one *Stay, at int64, waiting bool) bo
 	})
 }
 
-// IsAlike says whether another task is of the same shape at the same place up to the same time.
+// IsAlike says whether another task is of the same shape at the same place up to the same time, and the
+// same one as far as its caller tells.
 func (s *Stay) IsAlike(other Stay) bool {
-	return s.Place == other.Place && s.Shape == other.Shape && s.Until == other.Until
+	return s.Place == other.Place && s.Shape == other.Shape && s.Until == other.Until && s.Of == other.Of
 }
 
 // cells are amounts of what a task may take a part of on a node: its resources, its

@@ -15,6 +15,9 @@ type Stay struct {
 	Shape       Shape
 	Place       Place
 	From, Until int64
+	// Of tells the caller's tasks apart, of which several of one shape may be at one place; it is read of
+	// what stands. Zero is one more.
+	Of int32
 }
 
 // A Profile is an index over time (B2): what stands in the index now and when it is to

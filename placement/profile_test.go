@@ -57,7 +57,7 @@ func TestProfile(t *testing.T) {
 	var held []Stay
 	p.During(10, 5, func() {
 		for _, place := range takeMany(x, one, 4) {
-			held = append(held, Stay{one, place, 10, 15})
+			held = append(held, Stay{Shape: one, Place: place, From: 10, Until: 15})
 		}
 	})
 	p.Hold(7, held)
@@ -91,7 +91,7 @@ func TestProfileAfresh(t *testing.T) {
 	if err := x.Give(one, Place{Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
-	p.Hold(7, []Stay{{one, Place{Devices: 1}, 0, 30}})
+	p.Hold(7, []Stay{{Shape: one, Place: Place{Devices: 1}, Until: 30}})
 	places := []Stay{{Shape: one, Place: Place{Devices: 1}}, {Shape: one, Place: Place{Devices: 2}}}
 	q := p.Afresh()
 	if q.Free(10, 5, places) || !q.Free(0, 5, places[:1]) {
@@ -309,7 +309,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 				t.Errorf("%v is not free from %d for %d", place, at, duration)
 				return
 			}
-			stays = append(stays, Stay{s, place, at, after(at, duration)})
+			stays = append(stays, Stay{Shape: s, Place: place, From: at, Until: after(at, duration)})
 			ref.all = append(ref.all, timelineStay{r, place, at, ends(at)})
 		}
 		switch d.IntN(3) {
@@ -383,12 +383,35 @@ func TestProfileCountsTheMostAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Stands(s)
-	p.Hold(1, []Stay{{four, Place{}, 10, 20}})
+	p.Hold(1, []Stay{{Shape: four, From: 10, Until: 20}})
 	if at, ok := p.Earliest(Window{0, Never, Never}, Question{Exact: true, Fits: func(int64) bool { return takeMany(x, four, 1) != nil }}); !ok || at != 0 {
 		t.Errorf("at %d, %v: the second half is free for ever", at, ok)
 	}
 	if at, ok := p.Earliest(Window{0, Never, Never}, Question{Exact: true, Fits: func(int64) bool { return takeMany(x, four, 2) != nil }}); !ok || at != 20 {
 		t.Errorf("at %d, %v, want 20", at, ok)
+	}
+}
+
+// Of two tasks that are alike on one device one stands behind a holder: that one is out of its way, and
+// the other has to end.
+func TestProfileTellsTasksApart(t *testing.T) {
+	x := mustIndex(t, plain(gpus(1)))
+	half, one := x.Shape(Request{Set: -1, Devices: 1, Milli: 500}), x.Shape(Request{Set: -1, Devices: 1})
+	p := NewProfile(x, 0, 0, 0)
+	place := Place{Devices: 1}
+	for of := range int32(2) {
+		if err := x.Take(half, place); err != nil {
+			t.Fatal(err)
+		}
+		p.Stands(Stay{Shape: half, Place: place, Until: 10, Of: of})
+	}
+	p.Behind(7, []Stay{{Shape: half, Place: place, Until: 10, Of: 1}})
+	for at, want := range map[int64]bool{9: false, 10: true} { // each by itself: order cannot matter
+		free := false
+		p.Without(7, func() { free = p.Free(at, 5, []Stay{{Shape: one, Place: place}}) })
+		if free != want {
+			t.Errorf("at %d: %v", at, free)
+		}
 	}
 }
 

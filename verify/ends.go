@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -126,9 +127,14 @@ func (v promising) endOfStarted(w *allot.Workload, q *verifiedQueue) end {
 	return end{after(v.at, l.expected), after(v.at, q.pool.inTheWay(l))}
 }
 
-// endOf is that of a task of the state. A claim has not begun.
+// hasBegun says whether a task has begun to run: a claim has where it moves, and goes on there.
+func hasBegun(t *allot.Task) bool {
+	return t.Phase == allot.Running || t.Phase == allot.Claimed && !t.Started.IsZero()
+}
+
+// endOf is that of a task of the state.
 func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end {
-	if t.Phase == allot.Claimed {
+	if t.Phase == allot.Claimed && !hasBegun(t) {
 		return v.endOfStarted(w, q)
 	}
 	l, started := lastingOf(w, q), v.since(t)
@@ -166,8 +172,11 @@ func (v promising) since(t *allot.Task) int64 {
 	return max(0, began.UnixMicro())
 }
 
-// waitingSince is when a workload began to wait, or would have if that is not said.
-func waitingSince(w *allot.Workload) int64 {
+// waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.
+func waitingSince(w *allot.Workload, now int64) int64 {
+	if slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Running }) {
+		return now
+	}
 	since := w.WaitingSince
 	if since.IsZero() {
 		since = w.Submitted

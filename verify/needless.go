@@ -49,7 +49,7 @@ func (n needless) judge() {
 		case m.work.forms[m.work.form].hasTopology() || !anywhere(m.work.forms[m.work.form].queue.pool):
 		case len(node.unsuitable(&m.work.forms[m.work.form], m.task.request, m.from.devices)) > 0:
 		case node == m.task.node && // claims and what leaves tell devices apart
-			!n.unsettled[m.from.node] && onlyRenamed(m):
+			!n.unsettled[m.from.node] && onlyRenamed(m) && !n.standsBehind(m):
 			v.failAt(m.task.at, ruleMove, "the task moves to other devices of its node that are like those it has")
 		case n.wouldFit(m.task, m.from) && staysWithin(m, node):
 			v.failAt(m.task.at, ruleMove, "the task moves, and nobody has its old place")
@@ -60,6 +60,11 @@ func (n needless) judge() {
 			v.failAt(x.at, ruleUseful, "%q loses its places, and nobody has them or needs its use to go", x.action.Workload)
 		}
 	}
+}
+
+// standsBehind says whether a task moves to stand behind somebody, as what stays has come behind nobody (B6).
+func (n needless) standsBehind(m *verifiedMove) bool {
+	return n.promises != nil && n.promises.behind[m.task.name] != ""
 }
 
 // anywhere says whether a task of the pool may go to any node and device: neither is

@@ -45,6 +45,7 @@ type promised struct {
 	workload  *verifiedWorkload
 	form      verifiedForm
 	from, to  int64
+	since     int64 // since when it waits
 	tasks     []plannedTask
 	gathers   bool
 	unsettled bool // it names what does not exist
@@ -122,7 +123,7 @@ func (v *promising) read() {
 			to = forever
 		}
 		v.list = append(v.list, &promised{
-			path: at, source: r, workload: w, form: f, from: from, to: to, gathers: gathers,
+			path: at, source: r, workload: w, form: f, from: from, to: to, since: waitingSince(w.source, v.at), gathers: gathers,
 		})
 	}
 	v.readStanding()
@@ -178,7 +179,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
 		one.behind = was.Behind
 	}
-	overran := was != nil && !lost && was.Phase == allot.Running && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
+	overran := was != nil && !lost && hasBegun(was) && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
 	if overran { // also where it moves
 		one.overran = max(0, was.Since.UnixMicro()) + 1
 	}
@@ -457,7 +458,7 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 // behind it (B6) or was trusted to have left and has passed whom it is promised to (B5); but for
 // nobody of its own leaf that stands after it.
 func (p *promised) isServedBy(one *standing) bool {
-	if one.behind != p.workload.source.ID && one.overran-1 <= waitingSince(p.workload.source) {
+	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
 		return false
 	}
 	if p.gathers || one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {

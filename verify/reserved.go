@@ -215,8 +215,8 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 	}
 	expected := lastingOf(x.source.source, x.queue).expected
 	passed := standing(func(t *allot.Task) bool {
-		overran := x.queue.pool.trusts() && t.Phase == allot.Running && after((promising{}).since(t), expected) <= v.now().UnixMicro()
-		return b.source.Reserved != nil && t.Behind == b.source.ID || overran && max(0, t.Since.UnixMicro()) > waitingSince(b.source)
+		overran := x.queue.pool.trusts() && hasBegun(t) && after((promising{}).since(t), expected) <= v.now().UnixMicro()
+		return b.source.Reserved != nil && t.Behind == b.source.ID || overran && max(0, t.Since.UnixMicro()) > waitingSince(b.source, v.now().UnixMicro())
 	})
 	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {
 		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)

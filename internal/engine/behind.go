@@ -53,11 +53,21 @@ func (s behind) stepsAside(one *Seat, i int32, p *promise) bool {
 	return (one.behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
 }
 
+// comesBehind says whether a task that ran has come to stand behind somebody in this solve.
+func (s behind) comesBehind(one *Seat) bool {
+	h := &s.world.Holdings[one.origin]
+	if one.behind == 0 || one.behind == h.Behind {
+		return false
+	}
+	p := s.promising().of(one.behind - 1)
+	return p != nil && s.stepsAside(one, h.Work, p)
+}
+
 // overran says whether a seat was given while one waited who has been promised its place, and
 // was expected to have ended by now (B5).
 func (s behind) overran(one *Seat, p *promise) bool {
 	w := s.world
-	return s.pool.Policy.Reserve.TrustDurations && one.origin >= 0 && w.Holdings[one.origin].Overran && one.Admitted > w.Works[p.work].waitingSince()
+	return s.pool.Policy.Reserve.TrustDurations && one.origin >= 0 && w.Holdings[one.origin].Overran && one.Admitted > w.Works[p.work].waitingSince(w)
 }
 
 // staysBehind are the tasks that stand where something is promised, behind that.

@@ -435,6 +435,7 @@ func (w closing) keepDevicesOf(node int32, seats []*Seat) {
 		row := deviceRow{now: s.Devices, fixed: s.claimed || s.atOnce || s.pipelined && leaves}
 		if s.origin >= 0 && w.Holdings[s.origin].Node == node {
 			row.had = w.Holdings[s.origin].Devices
+			row.fixed = row.fixed || w.Solvers[w.NodePool[node]].behind().comesBehind(s) // as what stays does not (B6)
 		}
 		rows = append(rows, row)
 	}

@@ -75,7 +75,7 @@ func (s gathering) sparesOthers(p *promise) bool {
 	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
 	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-		return other != p && len(s.promises.profile.Held(other.work)) > 0 && !s.sparing().standsStill(other)
+		return other.work != p.work && len(s.promises.profile.Held(other.work)) > 0 && !s.sparing().standsStill(other)
 	})
 	s.promises.profile.Release(p.work)
 	s.promises.profile.Behind(p.work, behind)

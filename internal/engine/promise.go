@@ -295,7 +295,7 @@ func (s promising) stands(p *promise) (stands bool) {
 		return false
 	}
 	if p.gathers {
-		return s.gathering().stands(p)
+		return s.gathering().stands(p) && s.gathering().sparesOthers(p)
 	}
 	s.promises.profile.Without(p.work, func() { stands = s.promises.profile.Free(p.at, p.duration, p.stays) })
 	return stands
@@ -305,7 +305,11 @@ func (s promising) stands(p *promise) (stands bool) {
 // after it as there are any, and returns the promises that yield to it and do not stand any
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
-	was, cause := p.at, s.telling().causeOf(p, p.at)
+	was := p.at
+	if p.was != nil && !p.was.Gathers { // it may have been earlier in this solve
+		was = max(was, p.was.At)
+	}
+	cause := s.telling().causeOf(p, was)
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
 	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
@@ -444,7 +448,7 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	if k.Status != waiting || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
 	}
-	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(), r.After) > s.world.Now {
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(s.world), r.After) > s.world.Now {
 		return false
 	}
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
@@ -466,9 +470,12 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	return true
 }
 
-// waitingSince is since when a workload waits.
-func (k *Work) waitingSince() int64 {
-	if k.WaitingSince >= 0 {
+// waitingSince is since when a workload waits: now, if all that ran of it has gone in this solve.
+func (k *Work) waitingSince(w *World) int64 {
+	switch {
+	case k.evicted(w):
+		return max(w.Now, 0)
+	case k.WaitingSince >= 0:
 		return k.WaitingSince
 	}
 	return k.Submitted

@@ -232,7 +232,9 @@ func (s sparing) asItIs(known []*promise, do func()) {
 	}
 	for _, p := range all.list {
 		p.tellWay(all.profile, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
-			return !slices.ContainsFunc(stands, func(other placement.Stay) bool { return other.Place == one.Place && other.Shape == one.Shape })
+			return !slices.ContainsFunc(stands, func(other placement.Stay) bool {
+				return other.Place == one.Place && other.Shape == one.Shape && other.Of == one.Of
+			})
 		}))
 		if held := before.Held(p.work); len(held) > 0 {
 			all.profile.Hold(p.work, held)

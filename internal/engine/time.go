@@ -158,7 +158,7 @@ func (s promising) stayOf(i int32, one *Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
 	goes, _ := s.pool.evictedAt(w, k, one)
-	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes)}
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: i + 1}
 }
 
 // standing yields who stands in the pool, task by task.
