@@ -424,19 +424,10 @@ func (w *World) nextForm(k *Work, f int16) int16 {
 	return f
 }
 
-// tied says whether the workload cannot change its form (G5): some task of it,
-// be it one that leaves for good, stands in the one it has. A claim that it has
-// lost does not, nor does what leaves and waits again: behind that it may claim a place
-// in any form (S5).
-func (w *World) tied(k *Work) bool {
-	if k.Live < 0 {
-		return false
-	}
-	l := &w.live[k.Live]
-	return w.holds(k) || slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase != Claimed && !h.fresh && len(k.Others) == 0
-	})
-}
+// tied says whether the workload cannot change its form (G5): some task of it runs or is
+// claimed in the one it has. A claim that it has lost does not tie it, nor does what leaves and
+// waits again: behind that it may claim a place in any form (S5).
+func (w *World) tied(k *Work) bool { return k.Live >= 0 && w.holds(k) }
 
 // holds says whether the workload has tasks that run or are claimed.
 func (w *World) holds(k *Work) bool {
