@@ -37,7 +37,7 @@ func (s behind) standsBehind(one *Seat, i, work int32) bool {
 	}
 	p := s.promising().of(work)
 	due := p != nil && p.form == s.due-1 && p.at <= max(s.world.Now, 0)
-	return s.borrows(one, i, work) || due && s.stepsAside(one, i, p)
+	return s.borrows(one, i, work, s.due-1) || due && s.stepsAside(one, i, p)
 }
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
@@ -228,14 +228,15 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 }
 
 // borrows says whether a seat is of what is lent, at the time, by a reservation of which the
-// other is a member and its own workload is not. The other may use all that the seat is of.
-func (s behind) borrows(one *Seat, i, work int32) bool {
+// other, in this form, is a member and its own workload is not. The other may use all that the
+// seat is of.
+func (s behind) borrows(one *Seat, i, work int32, form int16) bool {
 	if len(s.pool.Reserved) == 0 {
 		return false
 	}
 	w := s.world
 	k, b := &w.Works[i], &w.Works[work]
-	strange := w.Definition(b, s.due-1).Stranger
+	strange := w.Definition(b, form).Stranger
 	lent := false
 	for _, r := range w.Definition(k, k.Current).Stranger {
 		of := &s.pool.Reserved[r]
