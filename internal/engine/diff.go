@@ -399,7 +399,7 @@ func (w closing) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
 			continue
 		}
-		if t.code != Consolidated && w.stoodThere(t) {
+		if t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
 			return int(why)
 		}
 		last = max(last, int(why))
@@ -409,20 +409,6 @@ func (w closing) whyLost(held int32, at int) int {
 		return last
 	}
 	return book.whyGone(at)
-}
-
-// stoodThere says whether what was taken stood where it had before the solve, if it was taken for
-// who has the first right to that: who has come there only in the solve has lost its place by
-// another right before (B6, B9).
-func (w closing) stoodThere(t *taking) bool {
-	if t.code != Behind {
-		return true
-	}
-	s, form := w.Solvers[t.pool].behind(), w.Room.commits[t.commit].form
-	return slices.ContainsFunc(t.seats, func(one Seat) bool {
-		passed := one.behind == t.beneficiary+1 || one.origin >= 0 && w.Holdings[one.origin].Overran
-		return one.commit < 0 && (passed || s.borrows(&one, t.unit.Work, t.beneficiary, form))
-	})
 }
 
 // whyGone is the last taking of the workload, up to this one, that was no
