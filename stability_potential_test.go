@@ -234,6 +234,10 @@ func risen(s *allot.State, p *allot.Plan) (counted bool, problem string) {
 		return false, ""
 	}
 	for _, a := range p.Actions {
+		// Who stands behind somebody goes for that one whatever its own right (B6, B9).
+		if a.Reason.Code == allot.Behind {
+			return false, ""
+		}
 		if a.Kind == allot.Displace || a.Kind == allot.Unclaim || a.Ending.Final || a.Reason.Code == allot.StaleGang || a.Reason.Code == allot.ReservationBegan {
 			return false, ""
 		}

@@ -37,7 +37,7 @@ func (s behind) standsBehind(one *Seat, i, work int32) bool {
 	}
 	p := s.promising().of(work)
 	due := p != nil && p.form == s.due-1 && p.at <= max(s.world.Now, 0)
-	return s.borrows(one, i, work) || due && s.stepsAside(one, i, p)
+	return s.borrows(one, s.world.Definition(k, k.Current), work, s.due-1) || due && s.stepsAside(one, i, p)
 }
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
@@ -227,23 +227,41 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 	return s.promising().sparing().standsStill(p)
 }
 
-// borrows says whether a seat is of what is lent, at the time, by a reservation of which the
-// other is a member and its own workload is not. The other may use all that the seat is of.
-func (s behind) borrows(one *Seat, i, work int32) bool {
+// borrows says whether a seat, of a form that it is in, is of what is lent, at the time, by a
+// reservation of which the other, in this form, is a member and its own workload is not. The other may use all that the
+// seat is of.
+func (s behind) borrows(one *Seat, own *Definition, work int32, form int16) bool {
 	if len(s.pool.Reserved) == 0 {
 		return false
 	}
 	w := s.world
-	k, b := &w.Works[i], &w.Works[work]
-	strange := w.Definition(b, s.due-1).Stranger
+	strange := w.Definition(&w.Works[work], form).Stranger
 	lent := false
-	for _, r := range w.Definition(k, k.Current).Stranger {
+	for _, r := range own.Stranger {
 		of := &s.pool.Reserved[r]
 		lent = lent || of.Lend && of.lasts(max(w.Now, 0)) && !slices.Contains(strange, r) && s.pool.isIn(of.Set, w.Position[one.Node], one.Devices)
 	}
 	return lent && !slices.ContainsFunc(strange, func(r int32) bool {
 		of := &s.pool.Reserved[r]
 		return of.lasts(max(w.Now, 0)) && s.pool.isIn(of.Set, w.Position[one.Node], one.Devices)
+	})
+}
+
+// stoodThere says whether what was taken stood where it had before the solve, if it was taken for
+// who has the first right to that: who has come there only in the solve has lost its place by
+// another right before (B6, B9).
+func (s behind) stoodThere(t *taking) bool {
+	if t.code != Behind {
+		return true
+	}
+	w := s.world
+	k, form := &w.Works[t.unit.Work], w.Room.commits[t.commit].form
+	return slices.ContainsFunc(t.seats, func(one Seat) bool {
+		if one.commit >= 0 {
+			return false
+		}
+		passed := one.behind == t.beneficiary+1 || one.origin >= 0 && w.Holdings[one.origin].Overran
+		return passed || s.borrows(&one, w.Definition(k, w.live[k.Live].form), t.beneficiary, form)
 	})
 }
 

@@ -258,6 +258,7 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit, units[i].seats)
 	}
 	for i := range units {
+		units[i].asked = true
 		where := newPlace | stillBegun
 		if proposal.Anew {
 			where = placedAnew | stillBegun

@@ -399,7 +399,7 @@ func (w closing) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
 			continue
 		}
-		if t.code != Consolidated {
+		if t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
 			return int(why)
 		}
 		last = max(last, int(why))

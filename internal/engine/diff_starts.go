@@ -233,7 +233,7 @@ func (w closing) whyMoved(work int32, moved []seatOf) int {
 			if t.commit >= one.commit || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == one.origin }) {
 				continue
 			}
-			if last = max(last, int(at)); t.code != Consolidated {
+			if last = max(last, int(at)); t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
 				gone = max(gone, int(at))
 			}
 		}

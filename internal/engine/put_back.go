@@ -249,7 +249,7 @@ func (s reprieving) takeNew(o *outUnit, seats []Seat, anew bool) bool {
 // takeOthers takes other places for the unit in what is free for the start at hand.
 // Tasks whose old place is free stay there, unless anew, if the others find one.
 func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
-	x, d := s.pool.Index, s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
+	x, d := s.pool.Index, s.reprieving().groundOf(o)
 	if s.reprieving().movesApart(o, d) {
 		return false
 	}
@@ -273,6 +273,16 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	}
 	x.Commit(m)
 	return true
+}
+
+// groundOf is the definition by which a unit is put elsewhere: who moves for somebody does not
+// come to stand on what is lent, from which it would have to go again (B9).
+func (s reprieving) groundOf(o *outUnit) *Definition {
+	form := s.world.Works[o.unit.Work].Current
+	if o.asked {
+		return s.preempting().ownGround(o.unit.Work, form)
+	}
+	return s.world.Definition(&s.world.Works[o.unit.Work], form)
 }
 
 // takeAnew takes places for all tasks of the unit and writes them into the seats.
@@ -339,7 +349,7 @@ func (s reprieving) countsOf(o *outUnit, d *Definition) []int32 {
 // per class admit it (Q8).
 func (s reprieving) placeAnew(o *outUnit) bool {
 	k := &s.world.Works[o.unit.Work]
-	f, d := s.world.FormOf(k, k.Current), s.world.Definition(k, k.Current)
+	f, d := s.world.FormOf(k, k.Current), s.groundOf(o)
 	unit := gang.Unit{Add: s.countsOf(o, d)}
 	asks, err := s.unitAsks(d, unit, o.unit.Step == 0)
 	if err != nil {
@@ -374,7 +384,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
-	o := &outUnit{unit: u}
+	o := &outUnit{unit: u, asked: true}
 	o.seats, _ = partSeats(s.world.Room.Seats[u.Work], u.Step)
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.seats)

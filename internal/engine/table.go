@@ -115,6 +115,8 @@ type outUnit struct {
 	form   int16
 	// tried is when no start made way for it (O5).
 	tried memo
+	// asked says whether it is asked to move for somebody.
+	asked bool
 }
 
 func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
