@@ -422,6 +422,9 @@ func drawGathering(d *rand.Rand) (l *gatheringLife, ends, racks bool) {
 		}
 		l.state.Nodes = append(l.state.Nodes, n)
 	}
+	if d.IntN(2) == 0 { // all are within its lines once others have left (B4)
+		l.state.Queues = []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(int64(1000 * len(l.state.Nodes)))}}}}
+	}
 	return l, ends, racks
 }
 
@@ -441,6 +444,9 @@ func (l *gatheringLife) come(d *rand.Rand, i int, ends, racks bool) {
 			w.PodSets[0].Count = min(w.PodSets[0].Count, sizes[n.Domains["rack"]])
 		}
 		w.Topology.Required = "rack"
+	}
+	if len(s.Queues) > 0 {
+		w.Queue, w.Preemption = "q", allot.Preemptible // else a quota that others fill lets nobody in (Q2)
 	}
 	s.Workloads = append(s.Workloads, w)
 }

@@ -35,7 +35,7 @@ func (s gathering) gather(p *promise) bool {
 		return false
 	}
 	p.at, p.duration, p.gathers = max(s.world.Now, 0), Never, true
-	if !s.admitted(p) || p.entitled && !s.entitledAt(p) {
+	if !s.admitted(p) {
 		return false
 	}
 	nodes := [][]int32{nil}
@@ -67,7 +67,27 @@ func (s gathering) gather(p *promise) bool {
 		p.stays[i].Place.Pipelined = false
 	}
 	s.window(p)
-	return s.sparesOthers(p)
+	return (!p.entitled || s.entitledOnce(p)) && s.sparesOthers(p)
+}
+
+// entitledOnce says whether a promise without a time is within its lines once what it waits for has left.
+func (s gathering) entitledOnce(p *promise) (entitled bool) {
+	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+	if s.enqueuing().strict(f.Queue) {
+		return true
+	}
+	s.during(p.at, func(other *promise) bool { return other != p }, func() {
+		for i, one := range s.behind().standing() {
+			k := &s.world.Works[i]
+			of := s.world.FormOf(k, k.Current)
+			if of.Pool == s.index && p.overlaps(s.world.Position[one.Node], one.Devices) {
+				set := &s.world.Definition(k, k.Current).Sets[one.Set]
+				_ = s.pool.Tree.Release(int(of.Queue), s.pool.chargeOf(set, &s.world.Nodes[one.Node], one.Devices), of.NonPreemptible) // it was charged
+			}
+		}
+		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
+	})
+	return entitled
 }
 
 // sparesOthers says whether all that is promised stands as it did once the places are held.
