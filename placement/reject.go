@@ -62,6 +62,9 @@ func (x *Index) Lacks(s Shape, p Place) Lack {
 	free := x.freeOf(p.Node)
 	for _, a := range sh.amounts {
 		if free[a.Resource] < a.Value {
+			if out.Resources == nil {
+				out.Resources = make([]int32, 0, len(sh.amounts))
+			}
 			out.Resources = append(out.Resources, a.Resource)
 		}
 	}

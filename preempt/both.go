@@ -100,7 +100,7 @@ func (j *joint) reclaim() (Proposal, bool) {
 			break
 		}
 		a := &ask{Preemptor: &b, mode: mode, excessOnly: true}
-		found, refusal, ok := a.find(j.room)
+		found, refusal, ok := find(&search{room: j.room, ask: a})
 		j.refusal.Steps += 1 + refusal.Steps
 		j.refusal.Cut = j.refusal.Cut || refusal.Cut
 		if ok {

@@ -202,6 +202,9 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 			}
 			return found, true
 		}
+		if a.allGone && len(r.budgets) == 0 {
+			break // what the other kinds take is a part of that
+		}
 	}
 	if r.forgetTaken(); slices.ContainsFunc(s.here, s.mayBeFirst) {
 		s.refusal.Steps++

@@ -1,6 +1,11 @@
 package preempt
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
 
 // candidates are the units that may be taken, judged as the first ones to go,
 // by leaf and standing.
@@ -100,30 +105,34 @@ func (r *Evaluator) first(a *ask, id UnitID) verdict {
 }
 
 // boundHolds says whether what is free and what might be taken at most are
-// enough in all (M8).
+// enough in all (M8). What is free is only asked where it counts.
 func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
-	free := a.nodes(r.Index).Free(a.Set)
+	if a.mode == Consolidate {
+		return !slices.ContainsFunc(a.Need, func(need quota.Amount) bool {
+			return placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource) < need.Value
+		})
+	}
 	most := make([]int64, r.width)
-	enough := func() bool {
-		for _, need := range a.Need {
-			have := free.Milli
-			if need.Resource > 0 {
-				have = free.Amounts[need.Resource-1]
-			}
-			if addUpTo(have, most[need.Resource]) < need.Value {
-				return false
-			}
-		}
+	if s.addMost(most, candidates) {
 		return true
 	}
-	return enough() || a.mode != Consolidate && s.addMost(most, candidates, enough)
+	for _, need := range a.Need {
+		if addUpTo(placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource), most[need.Resource]) < need.Value {
+			return false
+		}
+	}
+	return true
 }
 
-// addMost bounds what may be taken of each resource, leaf by leaf until it is enough: of a leaf,
-// by R9, either its excess or what is not protected. It says whether it is enough in the end.
-func (s *search) addMost(most []int64, candidates []UnitID, enough func() bool) bool {
+// addMost bounds what may be taken of each resource, leaf by leaf until it is enough without what is
+// free: of a leaf, by R9, either its excess or what is not protected. It says whether it is enough in
+// the end.
+func (s *search) addMost(most []int64, candidates []UnitID) bool {
 	r, a := s.room, s.ask
+	enough := func() bool {
+		return !slices.ContainsFunc(a.Need, func(need quota.Amount) bool { return most[need.Resource] < need.Value })
+	}
 	either := int32(-1)
 	if a.reclaims() && len(a.short) == 1 {
 		either = a.short[0]

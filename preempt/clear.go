@@ -238,6 +238,7 @@ func (t *taking) end() {
 // can, and leaves the world as it was. The result is judged in full.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	t := r.begin(a, f, kind)
+	a.allGone = false
 	before := r.usesBefore(a)
 	fill := t.fill
 	if kind == oneOnly {
@@ -282,7 +283,9 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	for !t.enough(before) {
 		id := picker.next()
 		if id < 0 {
-			return t.starts() && t.release(before)
+			starts := t.starts()
+			t.ask.allGone = !starts && t.ask.mode == Preempt && t.list.kind == inOrder && t.fit.rooms != nil && !t.ask.relocates()
+			return starts && t.release(before)
 		}
 		if r.Effort.Over(0) {
 			return false
@@ -319,12 +322,8 @@ func (t *taking) fillByOne(candidates []UnitID, before []int64) bool {
 // missing is what of the preemptor's needs is not free in all.
 func (a *ask) missing(r *Evaluator) quota.Amounts {
 	var out quota.Amounts
-	free := a.nodes(r.Index).Free(a.Set)
 	for _, need := range a.Need {
-		have := free.Milli
-		if need.Resource > 0 {
-			have = free.Amounts[need.Resource-1]
-		}
+		have := placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource)
 		if need.Value > have {
 			out = append(out, quota.Amount{Resource: need.Resource, Value: need.Value - have})
 		}

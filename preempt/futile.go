@@ -1,5 +1,7 @@
 package preempt
 
+import "github.com/allotsched/allot/placement"
+
 // Infeasible is a bound for who has not entered the units yet (M8): it says that
 // Find would refuse at once, because what is free and what the lines leave to be
 // taken at most are not enough. largest bounds what one unit of a leaf holds of
@@ -14,12 +16,8 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 			return true
 		}
 	}
-	free := b.nodes(r.Index).Free(a.Set)
 	for _, need := range a.Need {
-		have := free.Milli
-		if need.Resource > 0 {
-			have = free.Amounts[need.Resource-1]
-		}
+		have := placement.FreeOf(b.nodes(r.Index), a.Set, need.Resource)
 		for leaf := int32(0); int(leaf) < len(r.byLeaf) && have < need.Value && mode != Consolidate; leaf++ {
 			have = addUpTo(have, r.mostOf(a, leaf, need.Resource, largest))
 		}

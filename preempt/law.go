@@ -26,6 +26,8 @@ type ask struct {
 	inStanding bool
 	// beyond: more than the place decides whether it serves, and for whom.
 	beyond bool
+	// allGone: a preemption by counting was tried in vain with all candidates gone.
+	allGone bool
 	// listed is the search whose candidates are marked in Evaluator.seen.
 	listed *search
 	relocation

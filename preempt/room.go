@@ -114,6 +114,7 @@ type Evaluator struct {
 	protectedTaken, looseTaken []bool
 	takenLeaves                []int32
 	scratch                    scratch
+	question                   question
 }
 
 // A unitState is what is asked of many units for one that is taken, side by side in
@@ -156,6 +157,7 @@ type scratch struct {
 	nodesTried  []int32
 	shapesTried []placement.Shape
 	homeless    []placement.Shape // see taking.homeless
+	held        heldByLeaf        // of takesTooLittle
 }
 
 // protection is how a unit is protected (R8).

@@ -16,21 +16,39 @@ import (
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
-	a := &ask{Preemptor: b, mode: mode}
+	a := r.question.begin(r, b, mode)
 	defer r.Effort.Answered(r.Effort.Ask())
-	find := a.find
+	var found Proposal
+	var refusal Refusal
+	var ok bool
 	if mode == ReclaimAndPreempt {
-		find = a.findBoth
+		found, refusal, ok = a.findBoth(r)
+	} else {
+		found, refusal, ok = find(&r.question.search)
 	}
-	found, refusal, ok := find(r)
 	refusal.Cut = refusal.Cut || !ok && r.Effort.Over(0) // whoever noticed: the last set may not have been tried to its end
 	found.Bound = r.Effort.Bound()
 	return found, refusal, ok
 }
 
+// A question is what is asked at last and the search for it, whose memory the next one has.
+type question struct {
+	ask    ask
+	search search
+}
+
+// begin begins another one.
+func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
+	q.ask = ask{Preemptor: b, mode: mode}
+	before := &q.search
+	q.search = search{room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered}
+	r.takersFor = nil
+	return &q.ask
+}
+
 // find is Find of one way.
-func (a *ask) find(r *Evaluator) (found Proposal, refusal Refusal, ok bool) {
-	mode := a.mode
+func find(s *search) (found Proposal, refusal Refusal, ok bool) {
+	r, a, mode := s.room, s.ask, s.ask.mode
 	if a.reclaims() {
 		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
 			return Proposal{}, Refusal{}, false
@@ -39,7 +57,6 @@ func (a *ask) find(r *Evaluator) (found Proposal, refusal Refusal, ok bool) {
 	}
 	r.opened = true
 	r.forgetTaken()
-	s := &search{room: r, ask: a}
 	s.refusal.Short = a.short
 	if over(s, looksAt(r)) {
 		return Proposal{}, s.refusal, false
@@ -341,6 +358,9 @@ func (s *search) try(nodes []int32, candidates []UnitID) {
 	for _, kind := range s.kinds() {
 		found, ok := s.room.clearPlace(s.ask, s.fit, candidates, kind)
 		s.refusal.countTried(s.ask, s.room.Steps)
+		if !ok && s.ask.allGone && len(s.room.budgets) == 0 {
+			return // what the other kinds take is a part of that
+		}
 		if !ok {
 			continue
 		}
@@ -429,26 +449,21 @@ func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
 		return false // nothing is known of it
 	}
 	most := a.nodes(r.Index).MostFree(n, res)
+	sums := r.scratch.held.begin(len(r.byLeaf))
+	held := int64(0)
 	for i, id := range here {
-		leaf := r.state[id].leaf
 		if !r.single(id) {
 			return false // who goes with it may free something here
 		}
-		if slices.ContainsFunc(here[:i], func(other UnitID) bool { return r.state[other].leaf == leaf }) {
-			continue
+		u := &r.state[id]
+		if i == 0 || u.charge == 0 || u.charge != r.state[here[i-1]].charge {
+			held = r.units[id].Charge.Of(res)
 		}
-		all, loose := int64(0), int64(0)
-		for _, other := range here[i:] {
-			if r.state[other].leaf != leaf {
-				continue
-			}
-			held := r.units[other].Charge.Of(res)
-			all = addUpTo(all, held)
-			if r.protectionOf(a, other) == none {
-				loose = addUpTo(loose, held)
-			}
-		}
-		most = addUpTo(most, min(all, max(loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
+		sums.add(u.leaf, held, r.protectionOf(a, id) == none)
+	}
+	for _, leaf := range sums.leaves {
+		one := sums.of[leaf]
+		most = addUpTo(most, min(one.all, max(one.loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
 	}
 	return most/each < tasks
 }

@@ -1,6 +1,10 @@
 package preempt
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+)
 
 // What a reclaim takes of one side changes what may be taken of that side, and in
 // which order, and nothing about the others, where all paths part from the
@@ -16,6 +20,14 @@ type sides struct {
 	first  []int32 // by side: the group whose next goes first
 	heap   []int32 // of sides
 	side   int32   // that of the group named last, −1 before the first
+	keys   []sideKey
+}
+
+// A sideKey is what tells most sides apart by who goes next of them: class and saturation,
+// which nothing changes but what is taken of the side.
+type sideKey struct {
+	class int8
+	ratio fairshare.Ratio
 }
 
 // reset makes the heap ready for the groups of a picker, if they can stand apart.
@@ -45,6 +57,7 @@ func (h *sides) reset(p *picker) {
 		}
 	}
 	h.from, h.some = append(h.from, int32(len(h.groups))), true
+	h.keys = append(h.keys[:0], make([]sideKey, len(h.first))...)
 }
 
 // fill looks at all sides for the first time.
@@ -67,7 +80,24 @@ func (h *sides) look(p *picker, side int32) bool {
 			h.first[side] = i
 		}
 	}
-	return h.first[side] >= 0
+	if h.first[side] < 0 {
+		return false
+	}
+	r, u := p.t.room, p.head(int(h.first[side]))
+	h.keys[side] = sideKey{r.classOf(p.t.ask, u), r.ratio(r.side[u.Leaf])}
+	return true
+}
+
+// before says whether who goes next of a side goes before who does of another.
+func (h *sides) before(p *picker, one, other int32) bool {
+	x, y := &h.keys[one], &h.keys[other]
+	if x.class != y.class {
+		return x.class < y.class
+	}
+	if c := y.ratio.Cmp(x.ratio); c != 0 {
+		return c < 0
+	}
+	return p.before(int(h.first[one]), int(h.first[other]))
 }
 
 // best is the group whose next goes first, −1 if none may.
@@ -95,7 +125,7 @@ func (h *sides) down(p *picker, i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
-			if p.before(int(h.first[h.heap[child]]), int(h.first[h.heap[least]])) {
+			if h.before(p, h.heap[child], h.heap[least]) {
 				least = child
 			}
 		}

@@ -73,6 +73,11 @@ func (b *bareNodes) possible(definition int32) bool {
 	return b.fits[definition] == possible
 }
 
+// knownPossible says whether that was asked, and they would.
+func (b *bareNodes) knownPossible(definition int32) bool {
+	return int(definition) < len(b.fits) && b.fits[definition] == possible
+}
+
 func (b *bareNodes) wouldFit(definition int32) bool {
 	d := &b.pool.Definitions[definition]
 	if !d.Verdict.OK || b.plainlyFits(d) || b.fitsNow(d) {

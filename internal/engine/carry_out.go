@@ -100,8 +100,8 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) err
 		return err
 	}
 	out.seats = w.booking().release(u.Work, u.Step)
-	book.out = append(book.out, out)
-	book.takings = append(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits)), out.seats})
+	book.out = appendMany(book.out, out)
+	book.takings = appendMany(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits)), out.seats})
 	book.last[u.Work] = int32(len(book.takings))
 	if beneficiary >= 0 && out.ran(w) { // what this solve has started has cost nothing (M9)
 		book.paidFor[int32(len(book.commits))] = true

@@ -95,7 +95,7 @@ type Action struct {
 
 func (d *Decision) add(kind Kind, code Code, k *Work, i int32, tasks int) {
 	to := int32(len(d.Placed))
-	d.Actions = append(d.Actions, Action{Kind: kind, code: code, Form: k.Current, Work: i, From: to - int32(tasks), To: to})
+	d.Actions = appendMany(d.Actions, Action{Kind: kind, code: code, Form: k.Current, Work: i, From: to - int32(tasks), To: to})
 }
 
 // giveUp notes that tasks of one workload lost their place or claim.

@@ -3,6 +3,9 @@ package engine
 import (
 	"cmp"
 	"slices"
+
+	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/preempt"
 )
 
 // A fate is what has become of a workload that something was taken for.
@@ -210,17 +213,31 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 
 // drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
 // divided anew since, as the demand of a victim went with it or came back (M5, F1). Where
-// its going is what brings its side within the line, or the line of the other side has gone down with
-// what went of that, those by which it went are told.
+// its going is what brings its side within the line, the line of the other side has gone down with
+// what went of that, or by the lines at the end its side would be spared (R4) or within the margin
+// (R5), those by which it went are told.
 func (w closing) drawAtEnd(t *taking) {
 	c, p := &t.is, w.Pools[t.pool]
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
 	line, own := p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
-	if c.Before > line && c.OwnAfter <= max(own, p.lineFor(ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) {
+	if c.Before > line && c.OwnAfter <= max(own, p.lineFor(ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) &&
+		(p.comesFar(t, line, own) || !p.comesFar(t, c.Entitlement, c.OwnEntitlement)) {
 		c.Entitlement, c.OwnEntitlement = line, own
 	}
+}
+
+// comesFar says whether by these lines, in the resource that is told, the victim's side is as far
+// above its own as the policy's straddling (R4) and margin (R5) ask. With several resources it may be
+// so in another.
+func (p *Pool) comesFar(t *taking, line, own int64) bool {
+	c := &t.is
+	if p.Room.Straddle == preempt.Spare && c.After < line {
+		return false
+	}
+	victim, preemptor := fairshare.Ratio{Num: c.Before, Den: line}, fairshare.Ratio{Num: c.OwnAfter, Den: own}
+	return t.code != ReclaimedByShare || victim.Exceeds(preemptor, p.Room.MarginMilli)
 }
 
 // takerOf tells one taking of a chain.

@@ -487,6 +487,12 @@ func (a *awaited) lack(more *placement.Lack) {
 	a.lacks.Devices |= more.Devices
 	a.lacks.Slots = a.lacks.Slots || more.Slots
 	a.lacks.CPUOnlySlots = a.lacks.CPUOnlySlots || more.CPUOnlySlots
+	if a.lacks.Resources == nil { // as of most: all lack the same
+		a.lacks.Resources = slices.Clip(more.Resources)
+	}
+	if slices.Equal(a.lacks.Resources, more.Resources) {
+		return
+	}
 	for _, r := range more.Resources {
 		if !slices.Contains(a.lacks.Resources, r) {
 			a.lacks.Resources = append(a.lacks.Resources, r)

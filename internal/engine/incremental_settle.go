@@ -18,7 +18,7 @@ func (t *Incremental) Settle(i int32) error {
 		return err
 	}
 	t.unlike[i] = t.isSpecial(k)
-	w.seeking.put(i, k.Status != complete || w.Definition(k, k.Current).Elastic)
+	w.seeking.put(i, seeks(w, i))
 	t.count(i, 1)
 	t.addDemand(k, 1)
 	t.seatAtRest(i)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"container/heap"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -67,7 +66,7 @@ func (s enqueuing) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool 
 			s.like = append(s.like, bucket{leaf: leaf})
 		}
 	}
-	s.like[at].items = append(s.like[at].items, it)
+	s.like[at].items = appendMany(s.like[at].items, it)
 	return true
 }
 
@@ -117,7 +116,7 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 		w.Works[f.first.ID].bucket, k.bucket = -at, at
 		it, f.first = f.first, it
 	}
-	heap.Push(&f.rest, it)
+	f.rest.push(it)
 }
 
 // isLikeOthers says whether an evicted workload is refused where one of its like is: it holds
@@ -133,7 +132,7 @@ func (s enqueuing) isLikeOthers(k *Work) bool {
 func (s enqueuing) nextAgain(at int32) {
 	f := s.like[at-1].again
 	for f.open = false; len(f.rest) > 0 && !f.open; {
-		it := heap.Pop(&f.rest).(queue.Item)
+		it := f.rest.pop()
 		if k := &s.world.Works[it.ID]; k.bucket == -at {
 			k.bucket, f.first, f.open = at, it, true
 			f.order.Push(int(s.like[at-1].leaf), it)
@@ -160,15 +159,35 @@ func (s enqueuing) isFirst(k *Work) bool {
 // An itemHeap is items of which the first in order is at the top.
 type itemHeap []queue.Item
 
-func (h itemHeap) Len() int           { return len(h) }
-func (h itemHeap) Less(i, j int) bool { return h[i].Compare(h[j]) < 0 }
-func (h itemHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *itemHeap) Push(it any)       { *h = append(*h, it.(queue.Item)) }
-func (h *itemHeap) Pop() any {
-	last := len(*h) - 1
-	it := (*h)[last]
-	*h = (*h)[:last]
-	return it
+func (h *itemHeap) push(it queue.Item) {
+	*h = appendMany(*h, it)
+	for i, all := len(*h)-1, *h; i > 0; {
+		up := (i - 1) / 2
+		if all[up].Compare(it) <= 0 {
+			break
+		}
+		all[i], all[up] = all[up], it
+		i = up
+	}
+}
+
+func (h *itemHeap) pop() queue.Item {
+	first, last := (*h)[0], len(*h)-1
+	it, all := (*h)[last], (*h)[:last]
+	for i := 0; i < last; {
+		next := 2*i + 1
+		if next+1 < last && all[next+1].Compare(all[next]) < 0 {
+			next++
+		}
+		if next >= last || it.Compare(all[next]) <= 0 {
+			all[i] = it
+			break
+		}
+		all[i] = all[next]
+		i = next
+	}
+	*h = all
+	return first
 }
 
 // leave takes an item out of its order.
@@ -405,19 +424,10 @@ func (w *World) nextForm(k *Work, f int16) int16 {
 	return f
 }
 
-// tied says whether the workload cannot change its form (G5): some task of it,
-// be it one that leaves for good, stands in the one it has. A claim that it has
-// lost does not, nor does what leaves and waits again: behind that it may claim a place
-// in any form (S5).
-func (w *World) tied(k *Work) bool {
-	if k.Live < 0 {
-		return false
-	}
-	l := &w.live[k.Live]
-	return w.holds(k) || slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase != Claimed && !h.fresh && len(k.Others) == 0
-	})
-}
+// tied says whether the workload cannot change its form (G5): some task of it runs or is
+// claimed in the one it has. A claim that it has lost does not tie it, nor does what leaves and
+// waits again: behind that it may claim a place in any form (S5).
+func (w *World) tied(k *Work) bool { return k.Live >= 0 && w.holds(k) }
 
 // holds says whether the workload has tasks that run or are claimed.
 func (w *World) holds(k *Work) bool {

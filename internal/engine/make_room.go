@@ -214,11 +214,11 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 	for _, b.Relocations = range passes {
 		var again []preempt.Mode // where somebody might go, but that is not enough
 		for _, mode := range modes {
-			proposal, refusal, found := s.pool.Room.Find(b, mode)
+			best, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
 			if mode == preempt.Due {
-				if found && !exposing(s).wouldExpose(b, proposal.Justifications) {
-					return &proposal, nil
+				if found && !exposing(s).wouldExpose(b, best.Justifications) {
+					return kept(best), nil
 				}
 				continue
 			}
@@ -227,8 +227,9 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				s.decision.Work.Cut++
 			}
 			if found {
-				if lasts, err := s.lasts(b, &proposal); lasts || err != nil {
-					return &proposal, err
+				proposal := kept(best)
+				if lasts, err := s.lasts(b, proposal); lasts || err != nil {
+					return proposal, err
 				}
 				continue
 			}
@@ -243,6 +244,9 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 	}
 	return nil, s.ctx.Err()
 }
+
+// kept is a proposal in memory of its own.
+func kept(p preempt.Proposal) *preempt.Proposal { return &p }
 
 // relocations is how many units the policy lets move beside victims (M10).
 func (p *Policy) relocations() int {

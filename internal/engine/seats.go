@@ -16,6 +16,9 @@ func (w *World) endStale(d *Decision) error {
 	if slices.ContainsFunc(w.Solvers, func(s *Solver) bool { return s.kept != nil }) {
 		return nil // nobody runs below its minimum
 	}
+	if !slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.StaleGangGrace.Given() }) {
+		return nil // or does so for ever
+	}
 	var stale []int32
 	for i := range w.Works {
 		if isStale(w, &w.Works[i]) {

@@ -75,10 +75,8 @@ func (w settling) settle(d *Decision) error {
 			return err
 		}
 	}
-	for i := range w.Works {
-		w.Works[i].settleStatus(w.World)
-	}
 	w.booking().settled()
+	w.seeking = seekersOf(w.World)
 	return nil
 }
 
@@ -127,9 +125,9 @@ func (w settling) footprint(h *Holding) (*Shape, *Pool) {
 // asked is what the task asks in the names of the pool of its node, at; own is the
 // workload's. Its name in the index is that of own.
 func (w settling) asked(h *Holding) (known *Shape, own, at *Pool) {
-	k := &w.Works[h.Work]
-	own, at = w.Pools[w.FormOf(k, h.Form).Pool], w.Pools[w.NodePool[h.Node]]
-	asked := &w.Definition(k, h.Form).Sets[h.Set]
+	f := w.FormOf(&w.Works[h.Work], h.Form)
+	own, at = w.Pools[f.Pool], w.Pools[w.NodePool[h.Node]]
+	asked := &own.Definitions[f.Definition].Sets[h.Set]
 	if own == at {
 		return asked, own, at
 	}

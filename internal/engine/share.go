@@ -173,7 +173,8 @@ func (w dividing) compareIDs(a, b int32) int {
 // start in it if nothing else were on the nodes.
 func (w dividing) asksIn(k *Work, i int16) bool {
 	f := w.FormOf(k, i)
-	return k.Live >= 0 && k.Current == i && w.holds(k) || w.Pools[f.Pool].bare.possible(f.Definition)
+	bare := w.Pools[f.Pool].bare
+	return bare.knownPossible(f.Definition) || k.Live >= 0 && k.Current == i && w.holds(k) || bare.possible(f.Definition)
 }
 
 // asksBecause says whether a workload that has gone, or come back, asks only while it is there.
@@ -377,6 +378,9 @@ type parts struct {
 
 // add adds n workloads whose parts come in unit; 0 is whole devices.
 func (c *parts) add(unit, n int64) {
+	if unit == 0 { // as most
+		return
+	}
 	i := slices.Index(partUnits[:], unit)
 	if i < 0 {
 		return

@@ -132,6 +132,15 @@ func (b *Table) grow() {
 	b.Seats, b.last, b.isTouched = append(b.Seats, nil), append(b.last, 0), append(b.isTouched, false)
 }
 
+// appendMany appends to a list of which there may be thousands: its memory doubles, where append
+// would add a quarter each time and copy all five times.
+func appendMany[T any](list []T, one T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(4, len(list)))
+	}
+	return append(list, one)
+}
+
 // touch takes note that something of a workload comes or goes.
 func (b *Table) touch(i int32) {
 	if !b.isTouched[i] {

@@ -17,13 +17,20 @@ import (
 func (w booking) settled() {
 	b := newTable(len(w.Works))
 	w.Room = b
-	all := make([]Seat, 0, len(w.Holdings))
+	all, lost := make([]Seat, 0, len(w.Holdings)), false
 	for i := range w.live {
 		l := &w.live[i]
-		first := len(all)
-		if all = appendSeats(w.World, all, l.from, l.to); len(all) > first {
-			b.Seats[w.Holdings[l.from].Work] = all[first:len(all):len(all)]
+		if lost = lost || l.to == 0; l.to == 0 {
+			continue
 		}
+		work, first := w.Holdings[l.from].Work, len(all)
+		w.Works[work].settleStatus(w.World)
+		if all = appendSeats(w.World, all, l.from, l.to); len(all) > first {
+			b.Seats[work] = all[first:len(all):len(all)]
+		}
+	}
+	for i := 0; lost && i < len(w.Works); i++ { // of some nothing is left
+		w.Works[i].settleStatus(w.World)
 	}
 }
 
@@ -49,7 +56,7 @@ func (w booking) start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 	b, k := w.Room, &w.Works[i]
 	b.touch(i)
 	p := w.Pools[w.FormOf(k, k.Current).Pool]
-	b.commits = append(b.commits, commit{work: i, form: k.Current, kind: kind})
+	b.commits = appendMany(b.commits, commit{work: i, form: k.Current, kind: kind})
 	last := int32(len(b.commits) - 1)
 	first := len(b.Seats[i])
 	own := b.room(b.Seats[i], len(places))

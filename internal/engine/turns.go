@@ -58,7 +58,7 @@ func (w *World) TurnsOf(s *Solver) []int32 {
 }
 
 // Most of a full cluster runs and asks for nothing. Who may have something to start is
-// looked for among all workloads from scratch, and kept in a world that is kept.
+// looked for once, when all is settled, and kept in a world that is kept.
 
 // seekers are the workloads that wait at rest or may grow, in no order.
 type seekers struct {
@@ -66,8 +66,28 @@ type seekers struct {
 	at   []int32 // by work: where in the list it is, plus one
 }
 
+// seeks says whether a workload may have something to start as it is.
+func seeks(w *World, i int32) bool {
+	k := &w.Works[i]
+	return k.Status != complete || w.Definition(k, k.Current).Elastic
+}
+
+// seekersOf are those of a world that is settled; nil where they are most.
+func seekersOf(w *World) *seekers {
+	if len(w.live) < len(w.Works)/2 {
+		return nil
+	}
+	out := &seekers{at: make([]int32, len(w.Works))}
+	for i := range w.Works {
+		if seeks(w, int32(i)) {
+			out.put(int32(i), true)
+		}
+	}
+	return out
+}
+
 // seekers are the workloads of the pool that may have something to start: of all those of
-// which that is not known, each once. Where they are kept they may be of other pools.
+// which that is not known, each once. Where they are known they may be of other pools.
 func (s *Solver) seekers() []int32 {
 	w := s.world
 	if w.seeking == nil {
