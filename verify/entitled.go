@@ -185,7 +185,7 @@ func (v *verifier) judge() {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
 		v.foundElsewhere(x)
-		v.goesWithMinimum(x)
+		goesWithMinimum(v, x)
 		switch b := v.workloads[x.action.Reason.Workload]; {
 		case b == nil:
 			v.failAt(x.at, ruleNames, "no workload %q", x.action.Reason.Workload)

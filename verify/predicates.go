@@ -104,7 +104,7 @@ func (v *verifier) carriedOut() {
 			for id := range before { // one is enough: order cannot matter
 				waits = waits || c.after.has(id)
 			}
-			if v.forItself(c) || waits && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
+			if forItself(v, c) || waits && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
 				claim(n, c)
 			}
 		}
@@ -129,7 +129,7 @@ func (v *verifier) carriedOut() {
 }
 
 // forItself says whether the newcomer waits for what its own workload was leaving before (S5).
-func (v *verifier) forItself(c *newcomer) bool {
+func forItself(v *verifier, c *newcomer) bool {
 	a := &v.plan.Actions[c.at.action]
 	return slices.Contains(a.After, a.Workload) && slices.ContainsFunc(v.workloads[a.Workload].source.Tasks, func(t allot.Task) bool {
 		return t.Phase == allot.Terminating

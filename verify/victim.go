@@ -101,7 +101,7 @@ func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Acti
 
 // goesWithMinimum checks that what is told by what the minimum holds goes with it (M6): something
 // of that has left as well. What moves or is claimed may have parts that come back.
-func (v *verifier) goesWithMinimum(x *verifiedVictim) {
+func goesWithMinimum(v *verifier, x *verifiedVictim) {
 	a, told := x.action, verifiedKey{x.action.Reason.Resource, x.action.Reason.Class}
 	if a.Kind != allot.Shrink && a.Kind != allot.Evict || amountIn(x.charged, told) == 0 || amountIn(chargesAt(v, &x.source.forms[a.Form], x.places), told) > 0 {
 		return

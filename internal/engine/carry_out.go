@@ -146,7 +146,7 @@ func (w *World) restatus(i int32, out *outUnit, code Code) {
 	if k.Live >= 0 && w.live[k.Live].leaving > 0 {
 		k.Status = leaving
 	}
-	if code != Consolidated && w.endsWith(k) {
+	if code != Consolidated && w.booking().endsWith(k) {
 		k.Status = Failed
 	}
 	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
@@ -154,7 +154,7 @@ func (w *World) restatus(i int32, out *outUnit, code Code) {
 
 // endsWith says whether a workload ends for good with the last that it holds: some of it, which
 // need not be of its minimum any more, ran before this solve (S6).
-func (w *World) endsWith(k *Work) bool {
+func (w booking) endsWith(k *Work) bool {
 	if k.Live < 0 || !w.FormOf(k, k.Current).Final {
 		return false
 	}
@@ -192,7 +192,7 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (boo
 		if c.Moves {
 			continue
 		}
-		if u.Step == 0 && w.endsWith(k) {
+		if u.Step == 0 && w.booking().endsWith(k) {
 			before[u.Work] = k.Status
 		}
 		if err := p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible); err != nil {
