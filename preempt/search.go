@@ -16,8 +16,15 @@ import (
 // It takes time in the units that might be taken and, times the sets of victims
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
+//
+// There is one search at a time: asked by a function that another one has called, it refuses
+// as one that was cut.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
+	if r.question.asked {
+		return Proposal{}, Refusal{Cut: true}, false
+	}
 	a := r.question.begin(r, b, mode)
+	defer func() { r.question.asked = false }()
 	defer r.Effort.Answered(r.Effort.Ask())
 	var found Proposal
 	var refusal Refusal
@@ -36,10 +43,12 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 type question struct {
 	ask    ask
 	search search
+	asked  bool // it is under way
 }
 
 // begin begins another one.
 func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
+	q.asked = true
 	q.ask = ask{Preemptor: b, mode: mode}
 	before := &q.search
 	q.search = search{room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered}
