@@ -82,6 +82,9 @@ func (s *Solver) begun(k *Work, it queue.Item, at int16, b *preempt.Preemptor) (
 		return false, nil
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	if found && err == nil {
+		found, err = runsOnAtHome(s, k, d, b.Add)
+	}
 	if !found || err != nil {
 		return false, err
 	}

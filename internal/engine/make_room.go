@@ -375,6 +375,9 @@ func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool 
 		return false
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	if found && err == nil {
+		found, err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
+	}
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }
 
