@@ -331,7 +331,7 @@ func (s promising) layAtItsTime(p *promise) bool {
 	found := s.behind().laid(p, func() (found bool) {
 		defer s.behind().seek(p.work)()
 		s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
-		if !found || !s.admitted(p) {
+		if !found || !s.admittedThere(p) {
 			return false
 		}
 		for i := range p.stays {
@@ -460,7 +460,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 		if !found {
 			return false
 		}
-		if p.at = at; s.admitted(p) {
+		if p.at = at; s.admittedThere(p) {
 			for i := range p.stays {
 				p.stays[i].Place = s.places[i]
 				p.stays[i].Place.Pipelined = false

@@ -23,9 +23,9 @@ func (s telling) causeOf(p *promise, was int64) *Verdict {
 	switch {
 	case p.lost:
 		v.Code = PlaceGone
-	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, p.asks, func(other *promise) bool { return other != p }):
+	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {
-			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), p.asks, f.NonPreemptible); len(shortfalls) > 0 {
+			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), s.chargeOf(p), f.NonPreemptible); len(shortfalls) > 0 {
 				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
 			}
 		})
