@@ -409,12 +409,11 @@ func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
 	r := s.reaches(i, d)
-	if d.Times.Least > 0 { // it would do with a hole of this length
-		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
-	}
 	var held []int32
 	if k.Live >= 0 && w.holds(k) {
 		held = w.live[k.Live].held
+	} else if d.Times.Least > 0 { // it would do with a hole of this length
+		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
 	}
 	unit, verdict := d.Gang.First(held)
 	if !verdict.OK {
