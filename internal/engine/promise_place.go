@@ -139,15 +139,8 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 
 // standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
 // before it (O1).
-func (s promising) standsBefore(i int32, f *Form, p *promise) bool { return s.precedes(i, f, p.work, p.form) }
-
-// precedes says whether a form of a workload stands before one of another in the leaf of both (O1).
-func (s promising) precedes(i int32, f *Form, work int32, form int16) bool {
-	w := s.world
-	a, b := &w.Works[i], &w.Works[work]
-	other := w.FormOf(b, form)
-	return other.Queue == f.Queue && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
-		w.dividing().compareIDs(i, work)) < 0)
+func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
+	return s.world.dividing().precedes(i, f, p.work, p.form)
 }
 
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
