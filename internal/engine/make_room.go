@@ -58,7 +58,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		if s.ownAlone {
 			until = memo{} // others that ask the same may be helped
 		}
-		s.refusals[asked] = &refusal{until, slices.Clone(s.told), s.untold, s.untold && s.mute, it}
+		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
