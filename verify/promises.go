@@ -173,7 +173,7 @@ func (v *promising) readStanding() {
 // stand notes a task that has a place, and had one before the plan or none.
 func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, name taskName, was *allot.Task, lost bool) {
 	node := v.nodes[t.node]
-	one := standing{workload: w, form: f, request: &ps.Request, task: t, until: end{forever, forever}}
+	one := standing{workload: w, form: f, request: &ps.Request, task: t}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
@@ -183,15 +183,15 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if overran { // also where it moves
 		one.overran = max(0, was.Since.UnixMicro()) + 1
 	}
-	if node.pool == f.queue.pool {
-		one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
-		if was != nil {
-			other := v.endOf(w.source, f.queue, was)
-			if one.fresh {
-				other.predicted, other.sure = min(other.predicted, one.until.predicted), min(other.sure, one.until.sure)
-			}
-			one.until = other
+	one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
+	if was != nil { // also outside its pool: its queue has the use of it until then (S7)
+		other := v.endOf(w.source, f.queue, was)
+		if one.fresh {
+			other.predicted, other.sure = min(other.predicted, one.until.predicted), min(other.sure, one.until.sure)
 		}
+		one.until = other
+	}
+	if node.pool == f.queue.pool {
 		one.until.predicted = min(one.until.predicted, v.evictedAt(w, f, t))
 	}
 	one.until.predicted = f.queue.pool.rounded(one.until.predicted)

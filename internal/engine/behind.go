@@ -37,7 +37,9 @@ func (s behind) standsBehind(one *Seat, i, work int32) bool {
 	}
 	p := s.promising().of(work)
 	due := p != nil && p.form == s.due-1 && p.at <= max(s.world.Now, 0)
-	return s.borrows(one, s.world.Definition(k, k.Current), work, s.due-1) || due && s.stepsAside(one, i, p)
+	f := s.world.FormOf(k, k.Current)
+	head := s.enqueuing().strict(f.Queue) && s.world.dividing().precedes(i, f, work, s.due-1) // nobody passes it (O4)
+	return !head && s.borrows(one, s.world.Definition(k, k.Current), work, s.due-1) || due && s.stepsAside(one, i, p)
 }
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it

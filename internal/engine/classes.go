@@ -242,9 +242,9 @@ func without(list []int32, n int, remove []int32) []int32 {
 	return slices.DeleteFunc(out, func(m int32) bool { return slices.Contains(remove, m) })
 }
 
-// withClasses adds to what the unit asks what its places are charged per class
+// withClasses adds to what the unit asks what places of it are charged per class
 // (Q8).
-func (s *Solver) withClasses(d *Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, error) {
+func (s *Solver) withClasses(d *Definition, unit gang.Unit, asks quota.Amounts, places []placement.Place) (quota.Amounts, error) {
 	if !s.pool.Classed() {
 		return asks, nil
 	}
@@ -252,8 +252,8 @@ func (s *Solver) withClasses(d *Definition, unit gang.Unit, asks quota.Amounts) 
 	for set, n := range unit.Add {
 		shape := &d.Sets[set]
 		for range n {
-			node := &s.world.Nodes[s.pool.Nodes[s.places[next].Node]]
-			classes := s.pool.chargeOf(shape, node, s.places[next].Devices)[len(shape.Charge):]
+			node := &s.world.Nodes[s.pool.Nodes[places[next].Node]]
+			classes := s.pool.chargeOf(shape, node, places[next].Devices)[len(shape.Charge):]
 			next++
 			var err error
 			if total, err = total.AddScaled(classes, 1); err != nil {

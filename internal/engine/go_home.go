@@ -129,7 +129,15 @@ func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bo
 		return x.Take(shape, old) == nil
 	}
 	node := s.pool.Nodes[old.Node]
-	if !s.inStep || !x.Releasing() || !w.booking().ran(one) || w.Holdings[one.origin].where() != (standing{node, old.Devices}) {
+	if !w.booking().ran(one) || w.Holdings[one.origin].where() != (standing{node, old.Devices}) {
+		return false
+	}
+	if !x.Admits(shape, old) { // nothing starts there any more, and it goes on unless people have it go
+		lack, h := x.Lacks(shape, old), &w.Holdings[one.origin]
+		goes, _ := s.pool.evictedAt(w, &w.Works[h.Work], one)
+		return goes > max(w.Now, 0) && lack.Nothing() && x.Take(shape, old) == nil
+	}
+	if !s.inStep || !x.Releasing() {
 		return false
 	}
 	later := old

@@ -140,11 +140,7 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 // standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
 // before it (O1).
 func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
-	w := s.world
-	a, b := &w.Works[i], &w.Works[p.work]
-	other := w.FormOf(b, p.form)
-	return other.Queue == f.Queue && (cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted),
-		w.dividing().compareIDs(i, p.work)) < 0)
+	return s.world.dividing().precedes(i, f, p.work, p.form)
 }
 
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
@@ -331,7 +327,7 @@ func (s promising) layAtItsTime(p *promise) bool {
 	found := s.behind().laid(p, func() (found bool) {
 		defer s.behind().seek(p.work)()
 		s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
-		if !found || !s.admitted(p) {
+		if !found || !s.admittedThere(p) {
 			return false
 		}
 		for i := range p.stays {
@@ -460,7 +456,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 		if !found {
 			return false
 		}
-		if p.at = at; s.admitted(p) {
+		if p.at = at; s.admittedThere(p) {
 			for i := range p.stays {
 				p.stays[i].Place = s.places[i]
 				p.stays[i].Place.Pipelined = false

@@ -23,9 +23,9 @@ func (s telling) causeOf(p *promise, was int64) *Verdict {
 	switch {
 	case p.lost:
 		v.Code = PlaceGone
-	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, p.asks, func(other *promise) bool { return other != p }):
+	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {
-			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), p.asks, f.NonPreemptible); len(shortfalls) > 0 {
+			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), s.chargeOf(p), f.NonPreemptible); len(shortfalls) > 0 {
 				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
 			}
 		})
@@ -409,12 +409,11 @@ func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
 	r := s.reaches(i, d)
-	if d.Times.Least > 0 { // it would do with a hole of this length
-		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
-	}
 	var held []int32
 	if k.Live >= 0 && w.holds(k) {
 		held = w.live[k.Live].held
+	} else if d.Times.Least > 0 { // it would do with a hole of this length
+		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
 	}
 	unit, verdict := d.Gang.First(held)
 	if !verdict.OK {

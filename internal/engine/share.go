@@ -169,6 +169,13 @@ func (w dividing) compareIDs(a, b int32) int {
 	return cmp.Or(cmp.Compare(w.Works[a].Rank, w.Works[b].Rank), cmp.Compare(a, b))
 }
 
+// precedes says whether a form of a workload stands before one of another in the leaf of both (O1).
+func (w dividing) precedes(i int32, f *Form, work int32, form int16) bool {
+	a, b := &w.Works[i], &w.Works[work]
+	other := w.FormOf(b, form)
+	return other.Queue == f.Queue && cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted), w.compareIDs(i, work)) < 0
+}
+
 // asksIn says whether a form of a workload asks anything: it holds something in it, or could
 // start in it if nothing else were on the nodes.
 func (w dividing) asksIn(k *Work, i int16) bool {

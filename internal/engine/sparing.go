@@ -202,7 +202,7 @@ func (s sparing) sparesFromHome(work int32, home []Seat) bool {
 func (s sparing) meets(p *promise, i int32, home []Seat) bool {
 	w := s.world
 	k, f := &w.Works[i], s.world.FormOf(&w.Works[p.work], p.form)
-	binds := s.binds(f, p.asks)
+	binds := s.binds(f, s.chargeOf(p))
 	return slices.ContainsFunc(home, func(one Seat) bool {
 		return s.promises.profile.Round(one.endsIn(w, k)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
 	})

@@ -510,7 +510,7 @@ func (s *Solver) findPlaces(f *Form, d *Definition, unit gang.Unit, beside gang.
 		}
 		return nil, false, nil
 	}
-	charge, err := s.withClasses(d, unit, asks)
+	charge, err := s.withClasses(d, unit, asks, s.places)
 	if tight { // which domain it is in, its constraints decide, not its class
 		if _, ok := s.pool.Tree.Check(int(f.Queue), charge, f.NonPreemptible); !ok || err != nil {
 			s.pool.Index.Undo(m)

@@ -292,7 +292,7 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	for _, p := range s.promises.list {
 		if p.at <= at && s.until(p) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {
 			f := s.world.FormOf(&s.world.Works[p.work], p.form)
-			_ = tree.Charge(int(f.Queue), p.asks, f.NonPreemptible) // Check bounds every sum
+			_ = tree.Charge(int(f.Queue), s.chargeOf(p), f.NonPreemptible) // Check bounds every sum
 		}
 	}
 	do()
@@ -316,9 +316,10 @@ func (s admitting) binds(f *Form, asks quota.Amounts) bool {
 // promisedTo is what all that is promised asks together, by queue.
 func (s admitting) promisedTo() []charged {
 	all := &s.promises
-	if all.asked != nil || len(all.list) == 0 {
+	if all.asked != nil && !s.pool.Classed() || len(all.list) == 0 { // which class it is, its places decide
 		return all.asked
 	}
+	all.asked = nil
 	for _, p := range all.list {
 		of := s.world.FormOf(&s.world.Works[p.work], p.form)
 		at := slices.IndexFunc(all.asked, func(one charged) bool { return one.leaf == of.Queue && one.nonPreemptible == of.NonPreemptible })
@@ -326,7 +327,7 @@ func (s admitting) promisedTo() []charged {
 			at = len(all.asked)
 			all.asked = append(all.asked, charged{leaf: of.Queue, nonPreemptible: of.NonPreemptible})
 		}
-		all.asked[at].charge, _ = all.asked[at].charge.AddScaled(p.asks, 1) // Check bounds every sum
+		all.asked[at].charge, _ = all.asked[at].charge.AddScaled(s.chargeOf(p), 1) // Check bounds every sum
 	}
 	return all.asked
 }
@@ -348,7 +349,8 @@ func (s admitting) allLetIn(more *promise) bool {
 	}
 	for _, p := range list {
 		f := s.world.FormOf(&s.world.Works[p.work], p.form)
-		if _, ok := tree.Check(int(f.Queue), p.asks, f.NonPreemptible); !ok || tree.Charge(int(f.Queue), p.asks, f.NonPreemptible) != nil {
+		charge := s.chargeOf(p)
+		if _, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible); !ok || tree.Charge(int(f.Queue), charge, f.NonPreemptible) != nil {
 			return false
 		}
 	}
@@ -357,10 +359,38 @@ func (s admitting) allLetIn(more *promise) bool {
 
 // admitted says whether its queues let a promise in during all of its window, where other
 // promises are in theirs (B4).
-func (s admitting) admitted(p *promise) bool {
+func (s admitting) admitted(p *promise) bool { return s.admittedAs(p, s.chargeOf(p)) }
+
+// admittedAs is admitted where the promise is charged so much.
+func (s admitting) admittedAs(p *promise, charge quota.Amounts) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
-	return !s.binds(f, p.asks) || s.admittedIn(p.at, s.until(p), f, p.asks, others)
+	return !s.binds(f, charge) || s.admittedIn(p.at, s.until(p), f, charge, others)
+}
+
+// admittedThere is admitted for a promise at the places that were found.
+func (s admitting) admittedThere(p *promise) bool {
+	charge, err := s.withClasses(s.world.Definition(&s.world.Works[p.work], p.form), p.unit, p.asks, s.places)
+	return err == nil && s.admittedAs(p, charge)
+}
+
+// chargeOf is what a promise asks, and what its places are charged per class, where it has any (Q8).
+func (s admitting) chargeOf(p *promise) quota.Amounts {
+	if !s.pool.Classed() || p.lost {
+		return p.asks
+	}
+	places := make([]placement.Place, len(p.stays))
+	for i := range p.stays {
+		places[i] = p.stays[i].Place
+	}
+	if len(places) == 0 {
+		return p.asks
+	}
+	charge, err := s.withClasses(s.world.Definition(&s.world.Works[p.work], p.form), p.unit, p.asks, places)
+	if err != nil {
+		return p.asks // Check bounds every sum
+	}
+	return charge
 }
 
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
