@@ -118,7 +118,7 @@ func (f *firsts) offer(s *search, node []int32, here []UnitID) (offer, bool) {
 		}
 	}
 	u := r.units[first]
-	if !r.alone(first) || u.Tasks[0].Shape != s.fit.shape() || !placement.MakesRoom(r.Index, u.Tasks[0].Shape, u.Tasks[0].Place) {
+	if !r.alone(first) || !placement.MakesRoom(r.Index, s.fit.shape(), u.Tasks[0].Shape, u.Tasks[0].Place) {
 		return offer{}, false
 	}
 	o := offer{node: node[0], list: list{nodes: node, moved: u.GPUs}}
@@ -126,6 +126,24 @@ func (f *firsts) offer(s *search, node []int32, here []UnitID) (offer, bool) {
 	o.list.ids, r.scratch.ids = cut(r.scratch.ids, one[:])
 	o.list.class, r.scratch.classes = cut(r.scratch.classes, class[:])
 	return o, true
+}
+
+// try is search.try of one node for a single task, where whoever goes first is plainly enough; false is
+// that this is not known.
+func (f *firsts) try(s *search, n int32, candidates []UnitID) bool {
+	if f == nil || s.fit.rooms == nil || s.fit.total > 0 || s.ask.Cap != nil {
+		return false
+	}
+	node := s.room.oneNode(n)
+	o, ok := f.offer(s, node, s.on(node, candidates))
+	if !ok || ended(s) {
+		return ok
+	}
+	s.refusal.Steps++
+	s.room.Effort.Spend(1)
+	s.weighed = append(s.weighed, cacheEntry{node: n, list: o.list})
+	s.keep(o.list)
+	return true
 }
 
 // whole is the offer with how many tasks there is room for.
@@ -232,9 +250,9 @@ type leastFirst[T any] struct {
 
 // init makes a heap of all items.
 func (h *leastFirst[T]) init() {
-	h.heap = make([]int32, len(h.items))
-	for i := range h.heap {
-		h.heap[i] = int32(i)
+	h.heap = slices.Grow(h.heap[:0], len(h.items))
+	for i := range h.items {
+		h.heap = append(h.heap, int32(i))
 	}
 	h.order()
 }

@@ -107,10 +107,12 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 	return s.proposal(), s.refusal, true
 }
 
-// hopeless is a sound bound (M8) for a single task: with all candidates gone no node takes
-// it as the nodes stand. What is remembered from one question to the next needs none.
+// hopeless is a sound bound (M8): with all candidates gone the nodes do not take the
+// preemptor as they stand. What is remembered of a single task from one question to the next
+// needs none, and a cap on victims is told of before.
 func hopeless(s *search, candidates []UnitID) bool {
-	if s.ask.mode == Consolidate || s.ask.relocates() || s.ask.Add.Tasks() != 1 || s.admitted() {
+	single := s.ask.Add.Tasks() == 1
+	if s.ask.mode == Consolidate || s.ask.relocates() || single && s.admitted() || !single && s.ask.Cap != nil {
 		return false
 	}
 	w := withoutAll(s, candidates)
@@ -157,6 +159,7 @@ type search struct {
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed  []cacheEntry
+	spent    *cache  // its memory is used again
 	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
 	here     []UnitID
 	standsOn []int32     // scratch of noneMove
@@ -172,8 +175,12 @@ func (s *search) places(candidates []UnitID) {
 	nodes := s.nodesOf(candidates)
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
+		s.makeReady(nodes)
+		firsts := firstsOf(s, candidates)
 		for _, n := range nodes {
-			s.planNode(s.plans, n, candidates)
+			if !firsts.try(s, n, candidates) {
+				s.planNode(s.plans, n, candidates)
+			}
 		}
 		s.keepCache(nodes)
 	case s.ask.Domains != nil && s.ask.Exact:
