@@ -97,8 +97,10 @@ func (f *firsts) before(s *search, x, y UnitID) bool {
 	if c := cmp.Or(cmp.Compare(f.rank[one.leaf], f.rank[other.leaf]), cmp.Compare(one.priority, other.priority)); c != 0 {
 		return c < 0
 	}
-	if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
-		return c < 0
+	if one.leaf != other.leaf || one.charge != other.charge || one.charge == 0 { // else they are one excess
+		if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
+			return c < 0
+		}
 	}
 	return r.better(y, x) < 0
 }
