@@ -84,7 +84,7 @@ func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID
 		w, hope = nil, enough
 	} else {
 		leaves := func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) }
-		may = func(n int32) bool { return s.mayTake(n, leaves) }
+		may = func(n int32) bool { return s.mayCome(n) && s.mayTake(n, leaves) }
 	}
 	for _, n := range standing(s.search, movable) {
 		if over(s.search, 0) {
