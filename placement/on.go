@@ -58,7 +58,7 @@ func MakesRoom(x *Index, s, gone Shape, p Place) bool {
 		return false
 	}
 	nd := &x.nodes[p.Node]
-	if nd.slots < 0 || sh.count == 0 && nd.cpuOnlySlots < 0 || s == gone && !x.Admits(s, p) || s != gone && !x.holdsMore(sh, gone, p) {
+	if nd.slots < 0 || sh.count == 0 && nd.cpuOnlySlots < 0 || s == gone && !x.Admits(s, p) || s != gone && !holdsMore(x, sh, gone, p) {
 		return false
 	}
 	free := x.freeOf(p.Node)
@@ -77,7 +77,7 @@ func MakesRoom(x *Index, s, gone Shape, p Place) bool {
 
 // holdsMore is a sound bound: whether a task of a shape that stands at the place holds what one of another
 // asks: whole devices, as many of one model and on no island, and of each resource as much.
-func (x *Index) holdsMore(sh *shape, gone Shape, p Place) bool {
+func holdsMore(x *Index, sh *shape, gone Shape, p Place) bool {
 	was, nd := x.shape(gone), &x.nodes[p.Node]
 	if was == nil || !was.whole || !sh.whole || sh.count == 0 || sh.island != AnyIsland ||
 		slices.ContainsFunc(sh.amounts, func(a quota.Amount) bool { return was.amounts.Of(a.Resource) < a.Value }) {

@@ -80,7 +80,7 @@ func (s *search) keepCache(nodes []int32) {
 
 // makeReady has the memory for what the nodes cost be ready: that of what was found out for
 // others that were alike, which holds no more.
-func (s *search) makeReady(nodes []int32) {
+func makeReady(s *search, nodes []int32) {
 	if !s.cacheable() || len(nodes) < fewNodes {
 		return
 	}

@@ -175,7 +175,7 @@ func (s *search) places(candidates []UnitID) {
 	nodes := s.nodesOf(candidates)
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
-		s.makeReady(nodes)
+		makeReady(s, nodes)
 		firsts := firstsOf(s, candidates)
 		for _, n := range nodes {
 			if !firsts.try(s, n, candidates) {
@@ -445,17 +445,17 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 // takesTooLittle is a sound bound (M8) of a reclaim: with what is free on a node and the most
 // that it may take of those there the node does not take so many tasks.
 func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
-	each := s.eachTakes()
+	each := eachTakes(s)
 	if each == 0 {
 		return false
 	}
-	most, known := s.mostWith(n, here)
+	most, known := mostWith(s, n, here)
 	return known && most/each < tasks
 }
 
 // eachTakes is what a task of a reclaim that is short of one resource takes of it on a node, 0
 // where nothing is known of that.
-func (s *search) eachTakes() int64 {
+func eachTakes(s *search) int64 {
 	a, f := s.ask, s.fit
 	if !a.reclaims() || len(a.short) != 1 || f.rooms == nil || a.relocates() {
 		return 0
@@ -466,7 +466,7 @@ func (s *search) eachTakes() int64 {
 // mostWith is what is free on a node of the resource that a reclaim is short of, with the most that it
 // may take of those there, of each leaf by R9 either its excess or what is not protected. It
 // is not known where others go with them, who may free something there.
-func (s *search) mostWith(n int32, here []UnitID) (most int64, known bool) {
+func mostWith(s *search, n int32, here []UnitID) (most int64, known bool) {
 	r, a := s.room, s.ask
 	res := a.short[0]
 	most = a.nodes(r.Index).MostFree(n, res)
@@ -498,17 +498,17 @@ func (h *heldByLeaf) most(s *search, leaf int32) int64 {
 // all, the nodes do not take it, if on each it takes no more than is missing there for whole tasks.
 func inPieces(s *search, candidates []UnitID) bool {
 	r, a, f := s.room, s.ask, s.fit
-	each := s.eachTakes()
+	each := eachTakes(s)
 	if each == 0 || a.Cap != nil || f.domain != nil || f.need == 1 {
 		return false
 	}
-	taken, known := s.mostInAll(candidates)
+	taken, known := mostInAll(s, candidates)
 	if !known {
 		return false
 	}
 	var costs []int64 // of one task more, on the nodes that may take it
 	for _, n := range standing(s, candidates) {
-		most, known := s.mostWith(n, s.on([]int32{n}, candidates))
+		most, known := mostWith(s, n, s.on([]int32{n}, candidates))
 		if !known {
 			return false
 		}
@@ -530,7 +530,7 @@ func inPieces(s *search, candidates []UnitID) bool {
 }
 
 // mostInAll is the most that a reclaim may take of the resource that it is short of.
-func (s *search) mostInAll(candidates []UnitID) (most int64, known bool) {
+func mostInAll(s *search, candidates []UnitID) (most int64, known bool) {
 	r, a := s.room, s.ask
 	sums := r.scratch.held.begin(len(r.byLeaf))
 	for _, id := range candidates {
