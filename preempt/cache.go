@@ -70,7 +70,7 @@ func (s *search) keepCache(nodes []int32) {
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
 		version: c.version, onNode: c.onNode, short: slices.Clone(s.ask.short),
-		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }, heap: c.entries.heap},
+		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, heap: c.entries.heap, compare: func(s *search, x, y *cacheEntry) int { return s.compareLists(&x.list, &y.list) }},
 	}
 	clear(c.version)
 	clear(c.onNode)
