@@ -3,6 +3,9 @@ package placement
 import (
 	"math"
 	"math/bits"
+	"slices"
+
+	"github.com/allotsched/allot/quota"
 )
 
 // RoomOn bounds from above how many tasks of the shape one node could take now,
@@ -46,14 +49,16 @@ func (x *Index) Admissible(s Shape, node int32) bool {
 }
 
 // MakesRoom is a sound bound: whether there would be room for more tasks of the shape on the
-// node once one that stands at the place has gone. False is that it is not plain, as more is
-// given out there than there is, or the task could not be placed there anew.
-func MakesRoom(x *Index, s Shape, p Place) bool {
-	if p.Pipelined || !x.Admits(s, p) {
+// node once a task of another, or the same, that stands at the place has gone. False is that it is not
+// plain, as more is given out there than there is, what goes frees less than is asked, or the task could
+// not be placed there anew.
+func MakesRoom(x *Index, s, gone Shape, p Place) bool {
+	sh := x.shape(s)
+	if p.Pipelined || sh == nil || !x.allowedOn(sh, p.Node) {
 		return false
 	}
-	sh, nd := x.shape(s), &x.nodes[p.Node]
-	if !x.allowedOn(sh, p.Node) || nd.slots < 0 || sh.count == 0 && nd.cpuOnlySlots < 0 {
+	nd := &x.nodes[p.Node]
+	if nd.slots < 0 || sh.count == 0 && nd.cpuOnlySlots < 0 || s == gone && !x.Admits(s, p) || s != gone && !holdsMore(x, sh, gone, p) {
 		return false
 	}
 	free := x.freeOf(p.Node)
@@ -68,6 +73,20 @@ func MakesRoom(x *Index, s Shape, p Place) bool {
 		}
 	}
 	return true
+}
+
+// holdsMore is a sound bound: whether a task of a shape that stands at the place holds what one of another
+// asks: whole devices, as many of one model and on no island, and of each resource as much.
+func holdsMore(x *Index, sh *shape, gone Shape, p Place) bool {
+	was, nd := x.shape(gone), &x.nodes[p.Node]
+	if was == nil || !was.whole || !sh.whole || sh.count == 0 || sh.island != AnyIsland ||
+		slices.ContainsFunc(sh.amounts, func(a quota.Amount) bool { return was.amounts.Of(a.Resource) < a.Value }) {
+		return false
+	}
+	devices := p.Devices & sh.capable[nd.layout] & nd.healthy
+	return slices.ContainsFunc(x.layouts[nd.layout].groups, func(g group) bool {
+		return bits.OnesCount64(devices&g.mask) >= sh.count
+	})
 }
 
 func (x *Index) allowedOn(sh *shape, node int32) bool {

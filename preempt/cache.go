@@ -62,14 +62,34 @@ func (s *search) keepCache(nodes []int32) {
 	if !s.cacheable() || s.refusal.Cut || len(nodes) < fewNodes {
 		return
 	}
-	c := &cache{
+	c := s.spent
+	if c == nil {
+		c = &cache{version: make([]int32, s.room.Nodes), onNode: make([]inLine, s.room.Nodes)}
+	}
+	*c = cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
-		version: make([]int32, s.room.Nodes), onNode: make([]inLine, s.room.Nodes), short: slices.Clone(s.ask.short),
-		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, compare: func(s *search, x, y *cacheEntry) int { return s.compareLists(&x.list, &y.list) }},
+		version: c.version, onNode: c.onNode, short: slices.Clone(s.ask.short),
+		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, heap: c.entries.heap, compare: func(s *search, x, y *cacheEntry) int { return s.compareLists(&x.list, &y.list) }},
 	}
+	clear(c.version)
+	clear(c.onNode)
 	c.entries.init()
 	s.room.caches[s.cacheKey()] = c
+}
+
+// makeReady has the memory for what the nodes cost be ready: that of what was found out for
+// others that were alike, which holds no more.
+func makeReady(s *search, nodes []int32) {
+	if !s.cacheable() || len(nodes) < fewNodes {
+		return
+	}
+	key := s.cacheKey()
+	if s.spent = s.room.caches[key]; s.spent != nil {
+		delete(s.room.caches, key)
+		s.weighed = s.spent.entries.items[:0]
+	}
+	s.weighed = slices.Grow(s.weighed, len(nodes))
 }
 
 // fromCache answers from what was found out for another that was alike.

@@ -120,8 +120,10 @@ func (f *firsts) compare(s *search, x, y UnitID) int {
 	if c := cmp.Or(cmp.Compare(f.rank[one.leaf], f.rank[other.leaf]), cmp.Compare(one.priority, other.priority)); c != 0 {
 		return c
 	}
-	if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
-		return c
+	if one.leaf != other.leaf || one.charge != other.charge || one.charge == 0 { // else they are one excess
+		if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
+			return c
+		}
 	}
 	return r.better(y, x)
 }
@@ -150,7 +152,7 @@ func (f *firsts) first(s *search, n int32, here []UnitID) (first, bool) {
 		}
 	}
 	u := r.units[id]
-	if !r.alone(id) || u.Tasks[0].Shape != s.fit.shape() || !placement.MakesRoom(r.Index, u.Tasks[0].Shape, u.Tasks[0].Place) {
+	if !r.alone(id) || !placement.MakesRoom(r.Index, s.fit.shape(), u.Tasks[0].Shape, u.Tasks[0].Place) {
 		return first{}, false
 	}
 	return first{id, n, r.classOf(s.ask, u), u.lost(r.Now)}, true
@@ -165,6 +167,23 @@ func (f *firsts) listed(s *search, one first) offer {
 	o.list.ids, own.ids = cut(own.ids, ids[:])
 	o.list.class, own.classes = cut(own.classes, classes[:])
 	return o
+}
+
+// try is search.try of one node for a single task, where whoever goes first is plainly enough; false is
+// that this is not known.
+func (f *firsts) try(s *search, n int32, candidates []UnitID) bool {
+	if f == nil || s.fit.rooms == nil || s.fit.total > 0 || s.ask.Cap != nil {
+		return false
+	}
+	one, ok := f.first(s, n, s.on([]int32{n}, candidates))
+	if !ok || ended(s) {
+		return ok
+	}
+	s.refusal.Steps++
+	s.room.Effort.Spend(1)
+	s.weighed = append(s.weighed, cacheEntry{node: n, list: f.listed(s, one).list})
+	s.keep(s.weighed[len(s.weighed)-1].list)
+	return true
 }
 
 // whole is the offer with how many tasks there is room for.
@@ -270,9 +289,9 @@ type leastFirst[T any] struct {
 
 // init makes a heap of all items.
 func (h *leastFirst[T]) init() {
-	h.heap = make([]int32, len(h.items))
-	for i := range h.heap {
-		h.heap[i] = int32(i)
+	h.heap = slices.Grow(h.heap[:0], len(h.items))
+	for i := range h.items {
+		h.heap = append(h.heap, int32(i))
 	}
 	h.order()
 }

@@ -40,7 +40,11 @@ func drawGang(draw func(n int) int) string {
 			}
 		}
 	}
-	fmt.Fprintf(&text, "wait a/w gpu=1 tasks=%d", nodes+draw(8))
+	if draw(3) == 0 {
+		fmt.Fprintf(&text, "wait a/w gpu=%s", []string{"1", "2", "0.5"}[draw(3)])
+	} else {
+		fmt.Fprintf(&text, "wait a/w gpu=1 tasks=%d", nodes+draw(8))
+	}
 	return text.String()
 }
 

@@ -78,25 +78,21 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 // take with all candidates gone, where that bounds what moves, as then they do not take the
 // preemptor; else it is nil.
 func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID, w *without, hope bool) {
-	var nodes []int32
-	for _, n := range standing(s.search, movable) {
-		if over(s.search, 0) {
-			return nil, nil, true
-		}
-		if s.mayCome(n) {
-			nodes = append(nodes, n)
-		}
-	}
+	may := s.mayCome
 	w = withoutAll(s.search, candidates)
 	if enough := w == nil || w.enough(); enough || s.ask.mode == Preempt { // which may have more go than candidates
 		w, hope = nil, enough
 	} else {
-		nodes = slices.DeleteFunc(nodes, func(n int32) bool {
-			return !s.mayTake(n, func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) })
-		})
+		leaves := func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) }
+		may = func(n int32) bool { return s.mayCome(n) && s.mayTake(n, leaves) }
 	}
-	for _, n := range nodes {
-		lists = append(lists, s.among(s.moves, []int32{n}))
+	for _, n := range standing(s.search, movable) {
+		if over(s.search, 0) {
+			return nil, nil, true
+		}
+		if may(n) {
+			lists = append(lists, s.among(s.moves, []int32{n}))
+		}
 	}
 	return lists, w, hope
 }

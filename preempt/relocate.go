@@ -104,6 +104,9 @@ func (s *relocator) places(candidates []UnitID) {
 			if over(s.search, 0) {
 				return
 			}
+			if !slices.ContainsFunc(s.room.byNode[n], func(id UnitID) bool { return s.goes[id] }) {
+				continue // that were a consolidation
+			}
 			if s.nobodyLeaves(n) {
 				s.refusal.Steps++
 				continue
@@ -143,7 +146,7 @@ func (s *relocator) movable() []UnitID {
 	for leaf := range r.byLeaf {
 		for _, id := range r.byLeaf[leaf] {
 			u := &r.state[id]
-			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != s.ask.Work && withinBudget(r, r.units[id]) {
+			if u.bars&(nonPreemptible|rooted|preemptedEarly) == 0 && u.work != s.ask.Work && (u.bars&budgeted == 0 || withinBudget(r, r.units[id])) {
 				out = append(out, id)
 			}
 		}
@@ -160,6 +163,13 @@ func standing(s *search, ids []UnitID) []int32 {
 	r, count := s.room, 0
 	seen := make([]bool, r.Nodes)
 	for _, id := range ids {
+		if n := r.state[id].node; n >= 0 {
+			if !seen[n] {
+				seen[n] = true
+				count++
+			}
+			continue
+		}
 		for i := range r.units[id].Tasks {
 			if n := r.units[id].Tasks[i].Place.Node; !seen[n] {
 				seen[n] = true
@@ -240,7 +250,7 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 			grow(here[:min(len(here), fewUnits)], moverSet{})
 		}
 	}
-	slices.SortStableFunc(out, func(x, y moverSet) int {
+	slices.SortFunc(out, func(x, y moverSet) int { // those that are equal are the same
 		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
 			slices.CompareFunc(y.ids, x.ids, r.better))
 	})

@@ -100,7 +100,7 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 	} else {
 		s.fit = r.newFit(a)
 	}
-	if hopeless(s, candidates) {
+	if hopeless(s, candidates) || inPieces(s, candidates) {
 		s.refusal.Steps++
 		return Proposal{}, s.refusal, false
 	}
@@ -117,10 +117,12 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 	return s.proposal(), s.refusal, true
 }
 
-// hopeless is a sound bound (M8) for a single task: with all candidates gone no node takes
-// it as the nodes stand. What is remembered from one question to the next needs none.
+// hopeless is a sound bound (M8): with all candidates gone the nodes do not take the
+// preemptor as they stand. What is remembered of a single task from one question to the next
+// needs none, and a cap on victims is told of before.
 func hopeless(s *search, candidates []UnitID) bool {
-	if s.ask.mode == Consolidate || s.ask.relocates() || s.ask.Add.Tasks() != 1 || s.admitted() {
+	single := s.ask.Add.Tasks() == 1
+	if s.ask.mode == Consolidate || s.ask.relocates() || single && s.admitted() || !single && s.ask.Cap != nil {
 		return false
 	}
 	w := withoutAll(s, candidates)
@@ -167,6 +169,7 @@ type search struct {
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed  []cacheEntry
+	spent    *cache  // its memory is used again
 	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
 	here     []UnitID
 	standsOn []int32     // scratch of noneMove
@@ -182,8 +185,12 @@ func (s *search) places(candidates []UnitID) {
 	nodes := s.nodesOf(candidates)
 	switch {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
+		makeReady(s, nodes)
+		firsts := firstsOf(s, candidates)
 		for _, n := range nodes {
-			s.planNode(s.plans, n, candidates)
+			if !firsts.try(s, n, candidates) {
+				s.planNode(s.plans, n, candidates)
+			}
 		}
 		s.keepCache(nodes)
 	case s.ask.Domains != nil && s.ask.Exact:
@@ -479,24 +486,38 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 }
 
 // takesTooLittle is a sound bound (M8) of a reclaim: with what is free on a node and the most
-// that it may take of those there, of each leaf by R9 either its excess or what is not
-// protected, the node does not take so many tasks.
+// that it may take of those there the node does not take so many tasks.
 func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
-	r, a, f := s.room, s.ask, s.fit
-	if !a.reclaims() || len(a.short) != 1 || f.rooms == nil || a.relocates() {
+	each := eachTakes(s)
+	if each == 0 {
 		return false
 	}
-	res := a.short[0]
-	each := a.Need.Of(res) / int64(f.need) // of all tasks together, which are alike
-	if each == 0 {
-		return false // nothing is known of it
+	most, known := mostWith(s, n, here)
+	return known && most/each < tasks
+}
+
+// eachTakes is what a task of a reclaim that is short of one resource takes of it on a node, 0
+// where nothing is known of that.
+func eachTakes(s *search) int64 {
+	a, f := s.ask, s.fit
+	if !a.reclaims() || len(a.short) != 1 || f.rooms == nil || a.relocates() {
+		return 0
 	}
-	most := a.nodes(r.Index).MostFree(n, res)
+	return a.Need.Of(a.short[0]) / int64(f.need) // of all tasks together, which are alike
+}
+
+// mostWith is what is free on a node of the resource that a reclaim is short of, with the most that it
+// may take of those there, of each leaf by R9 either its excess or what is not protected. It
+// is not known where others go with them, who may free something there.
+func mostWith(s *search, n int32, here []UnitID) (most int64, known bool) {
+	r, a := s.room, s.ask
+	res := a.short[0]
+	most = a.nodes(r.Index).MostFree(n, res)
 	sums := r.scratch.held.begin(len(r.byLeaf))
 	held := int64(0)
 	for i, id := range here {
 		if !r.single(id) {
-			return false // who goes with it may free something here
+			return 0, false
 		}
 		u := &r.state[id]
 		if i == 0 || u.charge == 0 || u.charge != r.state[here[i-1]].charge {
@@ -505,10 +526,66 @@ func takesTooLittle(s *search, n int32, tasks int64, here []UnitID) bool {
 		sums.add(u.leaf, held, r.protectionOf(a, id) == none)
 	}
 	for _, leaf := range sums.leaves {
-		one := sums.of[leaf]
-		most = addUpTo(most, min(one.all, max(one.loose, r.use(leaf, res)-r.lineOf(leaf, res, a.byShare()))))
+		most = addUpTo(most, sums.most(s, leaf))
 	}
-	return most/each < tasks
+	return most, true
+}
+
+// most is the most that a reclaim may take of a leaf.
+func (h *heldByLeaf) most(s *search, leaf int32) int64 {
+	r, a, one := s.room, s.ask, h.of[leaf]
+	return min(one.all, max(one.loose, r.use(leaf, a.short[0])-r.lineOf(leaf, a.short[0], a.byShare())))
+}
+
+// inPieces is a sound bound (M8) of a reclaim for a gang: with the most that it may take on each node, and in
+// all, the nodes do not take it, if on each it takes no more than is missing there for whole tasks.
+func inPieces(s *search, candidates []UnitID) bool {
+	r, a, f := s.room, s.ask, s.fit
+	each := eachTakes(s)
+	if each == 0 || a.Cap != nil || f.domain != nil || f.need == 1 {
+		return false
+	}
+	taken, known := mostInAll(s, candidates)
+	if !known {
+		return false
+	}
+	var costs []int64 // of one task more, on the nodes that may take it
+	for _, n := range standing(s, candidates) {
+		most, known := mostWith(s, n, s.on([]int32{n}, candidates))
+		if !known {
+			return false
+		}
+		free := a.nodes(r.Index).MostFree(n, a.short[0])
+		for tasks := int64(f.rooms[n]) + 1; tasks <= most/each && tasks <= int64(f.need); tasks++ {
+			costs = append(costs, max(0, min(each, tasks*each-free)))
+		}
+	}
+	r.Effort.Spend((len(candidates) + r.Nodes) / lookedAt)
+	slices.Sort(costs)
+	missing := f.need - f.total
+	for _, cost := range costs {
+		if taken -= cost; missing <= 0 || taken < 0 {
+			break
+		}
+		missing--
+	}
+	return missing > 0
+}
+
+// mostInAll is the most that a reclaim may take of the resource that it is short of.
+func mostInAll(s *search, candidates []UnitID) (most int64, known bool) {
+	r, a := s.room, s.ask
+	sums := r.scratch.held.begin(len(r.byLeaf))
+	for _, id := range candidates {
+		if !r.single(id) {
+			return 0, false
+		}
+		sums.add(r.state[id].leaf, r.units[id].Charge.Of(a.short[0]), r.protectionOf(a, id) == none)
+	}
+	for _, leaf := range sums.leaves {
+		most = addUpTo(most, sums.most(s, leaf))
+	}
+	return most, true
 }
 
 // fewMove is a sound bound (M8) for a single task that no node takes as things stand: a node does not
