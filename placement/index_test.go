@@ -479,3 +479,17 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+// X1: of what is free the pieces tell what a task could use if it were empty there, and
+// what of that is free in devices with room for its part.
+func TestX1Pieces(t *testing.T) {
+	x := mustIndex(t,
+		Node{Devices: make([]Device, 2), Slots: NoCap, CPUOnlySlots: NoCap},
+		Node{Devices: make([]Device, 3), Slots: NoCap, CPUOnlySlots: NoCap, Taints: []Taint{{Key: "k"}}})
+	mustTake(t, x, Request{Devices: 1, Milli: 600, Set: -1}, Place{Node: 0, Devices: 1})
+	got, ok := x.Pieces(x.Shape(Request{Devices: 2, Set: -1}))
+	want := Pieces{Resource: -1, InAll: 4400, Eligible: 1400, Whole: 1000, Largest: 1000, Node: 0}
+	if !ok || got != want {
+		t.Errorf("%+v, %v, want %+v", got, ok, want)
+	}
+}
