@@ -149,10 +149,20 @@ func (w *World) restatus(i int32, out *outUnit, code Code) {
 	if k.Live >= 0 && w.live[k.Live].leaving > 0 {
 		k.Status = leaving
 	}
-	if code != Consolidated && out.ran(w) && w.FormOf(k, k.Current).Final {
+	if code != Consolidated && w.booking().endsWith(k) {
 		k.Status = Failed
 	}
 	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
+}
+
+// endsWith says whether a workload ends for good with the last that it holds: some of it, which
+// need not be of its minimum any more, ran before this solve (S6).
+func (w booking) endsWith(k *Work) bool {
+	if k.Live < 0 || !w.FormOf(k, k.Current).Final {
+		return false
+	}
+	l := &w.live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool { return h.Phase == Running && !h.fresh })
 }
 
 // ran says whether some task of the unit ran before this solve.
@@ -257,8 +267,7 @@ func (s *Solver) queueAgain(i int32) {
 // endsForGood says whether the workload of a victim ends with it (S6).
 func (s preempting) endsForGood(c preempt.Justification) bool {
 	u := s.pool.Room.Unit(c.Victim)
-	k := &s.world.Works[u.Work]
-	return !c.Moves && u.Step == 0 && u.Running > 0 && s.world.FormOf(k, k.Current).Final
+	return !c.Moves && u.Step == 0 && s.world.booking().endsWith(&s.world.Works[u.Work])
 }
 
 // moveAll puts every unit that is out since first elsewhere, the best standing
