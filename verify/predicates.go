@@ -76,8 +76,8 @@ func (v *verifier) misses(f *verifiedForm, r *allot.Request) map[verifiedMiss]in
 
 // carriedOut makes of the nodes what they are once the plan has been carried out:
 // who goes by it has left, and who waits for those that left before it claims, if it does not
-// fit beside them, or waits for itself (S5). Where too few for the minimum are left, all that an
-// action gives places claims (G1).
+// fit beside them, or waits for itself (S5). What starts by an action claims together, and so does
+// what moves by one, where too few for the minimum are left (G1).
 func (v *verifier) carriedOut() {
 	claiming := make(map[int]map[string]int) // by action and pod set
 	claim := func(n *verifiedNode, c *newcomer) {
@@ -109,19 +109,20 @@ func (v *verifier) carriedOut() {
 			}
 		}
 	}
-	tooFew := make(map[int]bool)
+	together := make(map[int]bool)
 	for action, sets := range claiming { // each for itself: order cannot matter
-		w := v.workloads[v.plan.Actions[action].Workload]
+		a := &v.plan.Actions[action]
+		w := v.workloads[a.Workload]
 		counts := slices.Clone(w.counts)
 		for set, n := range sets { // each for itself: order cannot matter
 			counts[w.forms[w.form].set(set)].running -= n
 		}
-		tooFew[action] = !w.forms[w.form].tree().reached(counts, runningTasks)
+		together[action] = a.Kind != allot.Move || !w.forms[w.form].tree().reached(counts, runningTasks)
 	}
 	for i := range v.state.Nodes {
 		n := v.nodes[v.state.Nodes[i].ID]
 		for k := range n.newcomers {
-			if c := &n.newcomers[k]; tooFew[c.at.action] && c.task.phase != allot.Claimed {
+			if c := &n.newcomers[k]; together[c.at.action] && c.task.phase != allot.Claimed {
 				claim(n, c)
 			}
 		}

@@ -122,6 +122,46 @@ func (s reprieving) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool
 	return true
 }
 
+// keepSomeByClass is keepSome where queues bound classes: each task has the next place that
+// these bounds leave it, those that stay before the others (Q8).
+func (s reprieving) keepSomeByClass(o *outUnit, seats []Seat, d *Definition) bool {
+	p, w := s.pool, s.world
+	k := &w.Works[o.unit.Work]
+	f, use := w.FormOf(k, k.Current), p.Tree.Mark()
+	defer p.Tree.Undo(use)
+	admitted := func(one *Seat) bool {
+		shape := &d.Sets[one.Set]
+		classes := p.chargeOf(shape, &w.Nodes[one.Node], one.Devices)[len(shape.Charge):]
+		_, ok := p.Tree.Check(int(f.Queue), classes, f.NonPreemptible)
+		return ok && p.Tree.Charge(int(f.Queue), classes, f.NonPreemptible) == nil
+	}
+	var homeless []int
+	for at, t := range o.unit.Tasks {
+		m := p.Index.Mark()
+		if retake(s.Solver, t.Shape, t.Place, &seats[at]) && admitted(&seats[at]) {
+			p.Index.Commit(m)
+			continue
+		}
+		p.Index.Undo(m)
+		homeless = append(homeless, at)
+	}
+	for _, at := range homeless {
+		shape, strategy := &d.Sets[seats[at].Set], d.Place.CPUOnly
+		if shape.GPUs > 0 {
+			strategy = d.Place.GPU
+		}
+		narrow := s.narrowed(f, shape, nil)
+		place, ok := s.nodes().Find(narrow, strategy)
+		if !ok || p.Index.Take(narrow, place) != nil {
+			return false
+		}
+		if seats[at].sit(p.Nodes, place); !admitted(&seats[at]) {
+			return false
+		}
+	}
+	return true
+}
+
 // indicesOf are the indices of some seats, by pod set.
 func indicesOf(seats []Seat, which []int, sets int) [][]int32 {
 	out := make([][]int32, sets)

@@ -106,7 +106,7 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	book.out = appendMany(book.out, out)
 	book.takings = appendMany(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits)), out.seats})
 	book.last[u.Work] = int32(len(book.takings))
-	if beneficiary >= 0 && out.ran(w) { // what this solve has started has cost nothing (M9)
+	if beneficiary >= 0 && slices.ContainsFunc(out.seats, func(s Seat) bool { return s.origin >= 0 }) { // a start has cost nothing (M9)
 		book.paidFor[int32(len(book.commits))] = true
 	}
 	w.restatus(u.Work, &out, code)

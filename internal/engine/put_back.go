@@ -257,7 +257,7 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 		return false
 	}
 	m := x.Mark()
-	keeps := !anew && len(o.unit.Tasks) > 1 && !s.pool.Classed() && s.pool.Policy.Fitting == gang.AnyNodes
+	keeps := !anew && len(o.unit.Tasks) > 1 && s.pool.Policy.Fitting == gang.AnyNodes
 	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().sparing().leavesAlone(o, seats, d)
 	if found && !d.Gang.Sliced() {
 		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
@@ -425,8 +425,11 @@ func (s reprieving) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
 // keepSome keeps every task at its old place that it may, and finds one for
 // each of the others.
 func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
-	if d.Gang.Constrained() {
-		return s.keepSomeWithin(o, seats, d)
+	switch classed := s.pool.Classed(); {
+	case d.Gang.Constrained():
+		return !classed && s.keepSomeWithin(o, seats, d)
+	case classed:
+		return s.keepSomeByClass(o, seats, d)
 	}
 	p := s.pool
 	var homeless []int

@@ -27,7 +27,7 @@ type Table struct {
 	commits []commit
 	takings []taking
 	out     []outUnit
-	// paidFor are the starts for which somebody was taken who ran before.
+	// paidFor are the starts for which somebody was taken who ran or claimed before.
 	paidFor map[int32]bool
 	// last is by workload the last of its takings, plus one.
 	last []int32
