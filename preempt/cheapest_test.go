@@ -74,3 +74,36 @@ func TestBudgetOfNobody(t *testing.T) {
 		t.Error("nobody was taken")
 	}
 }
+
+// A node is not cleared where all on it would have to go in vain, which is counted (M8): neither who
+// is enough alone is passed over for the others there, nor those who are just enough together (M3).
+func TestWhoGoesOnOneNode(t *testing.T) {
+	const singles = `
+		run q/x1 gpu=1 on=4 admitted=5 | run q/x2 gpu=1 on=5 admitted=5
+		run q/x3 gpu=1 on=6 admitted=5 | run q/x4 gpu=1 on=7 admitted=5`
+	for _, c := range []struct {
+		text   string
+		others int // GPUs that others hold
+		want   string
+		why    string
+	}{
+		{`run q/y gpu=1 tasks=4 on=0,1,2,3 admitted=1 | run q/z gpu=1 tasks=4 on=0,1,2,3 admitted=1 priority=1`,
+			0, "y", "one is enough, and fewer than four"},
+		{`run q/y gpu=1 tasks=2 on=0,1 admitted=1 | run q/z gpu=1 tasks=2 on=0,2 admitted=2`,
+			4, "z y", "two are just enough, and fewer than four"},
+		{`run q/y gpu=1 tasks=2 on=0,1 admitted=1 | run q/z gpu=1 tasks=2 on=0,2 admitted=2 priority=1`,
+			4, "x4 x3 x2 x1", "two of which one is of a higher priority"},
+		{`run q/y gpu=1 on=0 admitted=1 | run q/z gpu=1 tasks=2 on=0,2 admitted=2`,
+			5, "x4 x3 z", "two that are not enough, of whom one is with others"},
+	} {
+		var others strings.Builder
+		for i := range c.others {
+			fmt.Fprintf(&others, "\nrun other/o%d gpu=1", i)
+		}
+		s := newScene("nodes 2 2 2 2 1 1 1 1 | queue q quota=20 | queue other quota=4\n" + c.text + singles + others.String() +
+			"\nwait q/w gpu=1 tasks=4 priority=2")
+		if victims, _, _ := s.find(t, preempt.Preempt); strings.Join(victims, " ") != c.want {
+			t.Errorf("%s: %v in place of %s", c.why, victims, c.want)
+		}
+	}
+}

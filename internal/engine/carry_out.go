@@ -186,6 +186,9 @@ func (w *World) redivide(d *Decision) error {
 // others would take its places, and what went for it would have gone for nobody (M5).
 func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (bool, error) {
 	w, p := s.world, s.pool
+	if !slices.ContainsFunc(proposal.Justifications, s.endsForGood) {
+		return true, nil
+	}
 	before := make(map[int32]Status)
 	use := p.Tree.Mark()
 	defer p.Tree.Undo(use)
@@ -195,14 +198,14 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (boo
 		if c.Moves {
 			continue
 		}
-		if u.Step == 0 && w.booking().endsWith(k) {
+		if s.endsForGood(c) {
 			before[u.Work] = k.Status
 		}
 		if err := p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible); err != nil {
 			return false, err
 		}
 	}
-	if len(before) == 0 || !p.Room.Entitled(b.Leaf, b.Asks) {
+	if !p.Room.Entitled(b.Leaf, b.Asks) {
 		return true, nil
 	}
 	changes := make([]int64, len(w.Pools))
@@ -259,6 +262,12 @@ func (s *Solver) queueAgain(i int32) {
 	if it, ok := w.item(i, 0); ok {
 		s.enqueuing().lineUpAgain(it)
 	}
+}
+
+// endsForGood says whether the workload of a victim ends with it (S6).
+func (s preempting) endsForGood(c preempt.Justification) bool {
+	u := s.pool.Room.Unit(c.Victim)
+	return !c.Moves && u.Step == 0 && s.world.booking().endsWith(&s.world.Works[u.Work])
 }
 
 // moveAll puts every unit that is out since first elsewhere, the best standing
