@@ -166,18 +166,6 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 	return &v
 }
 
-// waitsFor are the workloads that stand on places of a promise now, by ID.
-func (s telling) waitsFor(p *promise) (list []int32) {
-	w := s.world
-	for i, one := range s.behind().standingOn(p) {
-		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
-			list = append(list, i)
-		}
-	}
-	slices.SortFunc(list, w.dividing().compareIDs)
-	return slices.Compact(list)
-}
-
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,
 // by workload (B7).
 func (d *Decision) Reservations() (out []Reservation) {
@@ -311,8 +299,9 @@ func (d *Decision) NextEnd() int64 {
 func (s telling) told(p *promise) Reservation {
 	w := s.world
 	out := Reservation{Work: p.work, Promise: Promise{
-		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: s.waitsFor(p), Made: p.made, First: p.first,
+		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: slices.Clone(s.waits()[p.work]), Made: p.made, First: p.first,
 	}}
+	slices.SortFunc(out.Promise.WaitsFor, w.dividing().compareIDs)
 	if p.was == nil { // where it was in between nobody is told
 		out.Promise.First = p.at
 	}

@@ -159,19 +159,13 @@ func (s telling) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
 // reasons are why a workload waits that has been promised something, or is kept off what is
 // promised to others.
 func (s telling) reasons(i int32, f int16) []Verdict {
-	w := s.world
 	if p := s.of(i); p != nil {
 		v := newVerdict(WaitsForReservation, p.form, s.index)
 		if v.Until = p.at; p.gathers {
 			v.Until = Never
 		}
-		last := int64(-1)
-		for _, other := range s.waitsFor(p) { // who ends last is who it waits for
-			for at := range w.Room.Seats[other] {
-				if end := w.Room.Seats[other][at].endsIn(w, &w.Works[other]); end > last && end <= p.at {
-					last, v.Workload = end, other
-				}
-			}
+		if list := s.waits()[i]; len(list) > 0 && !p.gathers {
+			v.Workload = list[0]
 		}
 		return []Verdict{v}
 	}
