@@ -20,9 +20,9 @@ type waiting struct {
 // waitsFor checks whom a promise is told to wait for.
 func (v *promising) waitsFor(p *promised) {
 	w := waiting{promising: v, p: p, gone: make(map[string]bool)}
-	waits := make(map[string][]string)
+	promises := make(map[string]*promised)
 	for _, other := range v.list {
-		waits[other.workload.source.ID] = other.source.Promise.WaitsFor
+		promises[other.workload.source.ID] = other
 		if other != p && !other.unsettled && (other.from < p.from || other.from == p.from && other.workload.source.ID < p.workload.source.ID) {
 			w.before = append(w.before, other)
 			for _, id := range other.source.Promise.WaitsFor {
@@ -33,8 +33,12 @@ func (v *promising) waitsFor(p *promised) {
 	named, implied := p.source.Promise.WaitsFor, make(map[string]bool)
 	var imply func(id string)
 	imply = func(id string) {
-		for _, before := range waits[id] {
-			if !implied[before] {
+		by := promises[id]
+		if by == nil {
+			return
+		}
+		for _, before := range by.source.Promise.WaitsFor {
+			if !implied[before] && v.lastOf(before, promises[before]) <= by.from {
 				implied[before], w.gone[before] = true, true
 				imply(before)
 			}
@@ -59,6 +63,21 @@ func (v *promising) waitsFor(p *promised) {
 			v.fail(p.path, ruleReasons, "it need not wait for %q", id)
 		}
 	}
+}
+
+// lastOf is until when a workload has anything, or is promised it.
+func (v *promising) lastOf(id string, p *promised) (last int64) {
+	if p != nil {
+		return p.to
+	}
+	for _, list := range v.stands { // the latest: order cannot matter
+		for i := range list {
+			if list[i].workload.source.ID == id {
+				last = max(last, list[i].until.predicted)
+			}
+		}
+	}
+	return last
 }
 
 // couldBegin says whether the promise could begin beside all who need not be gone by then, and somebody
@@ -101,8 +120,8 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 	for _, other := range w.workOrder {
 		for i := range other.source.Tasks {
 			t := &other.source.Tasks[i]
-			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) && !w.isClaimed(n, t) {
-				f := &other.forms[other.source.Form]
+			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) && !w.isClaimed(n, other.source.ID, t) {
+				f := &other.forms[leavingFormOf(other.source)]
 				then.book(&f.PodSets[f.set(t.PodSet)].Request, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
 			}
 		}
@@ -126,10 +145,10 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 
 // isClaimed says whether somebody who is gone by then claims the place of a task that is leaving, and so waits
 // for it first.
-func (w *waiting) isClaimed(n *verifiedNode, t *allot.Task) bool {
+func (w *waiting) isClaimed(n *verifiedNode, id string, t *allot.Task) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && one.task.phase == allot.Claimed && sharesDevices(one.task.devices, t.Devices)
+		return goes && (one.claims || slices.Contains(one.after, id)) && sharesDevices(one.task.devices, t.Devices)
 	})
 }
 

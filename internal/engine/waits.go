@@ -79,14 +79,29 @@ func (s *awaiting) list() (named []int32) {
 // isBefore says whether a promise is one of those that are given.
 func (s *awaiting) isBefore(other *promise) bool { return slices.Contains(s.before, other) }
 
-// imply notes that all for whom somebody waits who is promised something are gone before that one is.
+// imply notes that all for whom somebody waits who is promised something are gone before that one is there.
 func (s *awaiting) imply(work int32) {
+	by := s.of(work)
+	if by == nil {
+		return
+	}
 	for _, i := range s.promises.waits[work] {
-		if !s.implied[i] {
+		if !s.implied[i] && s.lastOf(i) <= by.at {
 			s.implied[i] = true
 			s.imply(i)
 		}
 	}
+}
+
+// lastOf is until when a workload has anything, or is promised it.
+func (s *awaiting) lastOf(i int32) (last int64) {
+	if p := s.of(i); p != nil {
+		return s.until(p)
+	}
+	for at := range s.world.Room.Seats[i] {
+		last = max(last, s.promises.profile.Round(s.stayOf(i, &s.world.Room.Seats[i][at]).Until))
+	}
+	return last
 }
 
 // couldStay says whether the promise could begin if somebody were still there who is gone by then, and has
