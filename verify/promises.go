@@ -36,7 +36,7 @@ type standing struct {
 	fresh, moves bool
 	behind       string
 	overran      int64
-	claims       bool     // it claimed its place before the plan
+	claims       bool     // it claims its place as before the plan
 	after        []string // those who leave before it starts
 }
 
@@ -180,7 +180,9 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one := standing{workload: w, form: f, request: &ps.Request, task: t, until: end{forever, forever}}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
-	one.after, one.claims = v.after[name], was != nil && !one.fresh && was.Phase == allot.Claimed
+	starts := false
+	one.after, starts = v.after[name]
+	one.claims = !starts && was != nil && !one.fresh && was.Phase == allot.Claimed
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
 		one.behind = was.Behind
 	}

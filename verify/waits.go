@@ -51,7 +51,7 @@ func (v *promising) waitsFor(p *promised) {
 		imply(id)
 	}
 	for _, id := range named {
-		if implied[id] {
+		if implied[id] && v.workloads[id].cut == 0 { // of what is cut not all may be
 			v.fail(p.path, ruleReasons, "another that it waits for waits for %q", id)
 		}
 	}

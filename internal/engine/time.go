@@ -256,17 +256,15 @@ func (s admitting) useOverTime() []ended {
 		if len(seats) == 0 || w.FormOf(k, k.Current).Pool != s.index {
 			continue
 		}
-		f, d, last, whom := w.FormOf(k, k.Current), w.Definition(k, k.Current), int64(math.MinInt64), s.behind().whom(i, &seats[0])
+		f, d, last := w.FormOf(k, k.Current), w.Definition(k, k.Current), int64(math.MinInt64)
 		for at := range seats {
-			end, behind := seats[at].endsIn(w, k), s.behind().whom(i, &seats[at])
-			if last = max(last, end); behind != whom { // all of it does not go for one
-				whom = 0
-			}
+			end := seats[at].endsIn(w, k)
+			last = max(last, end)
 			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, behind, i, seats[at].step, seats[at].commit})
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, whom, i, 0, -1})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, 0, -1})
 		}
 	}
 	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })

@@ -317,9 +317,15 @@ func (s *awaiting) bounds() (queues []int32) {
 	return queues
 }
 
-// ended says whether what is charged is gone by the time of the promise, and not as it stands behind that.
+// ended says whether what is charged is gone by the time of the promise, and not as it makes way for that.
 func (s *awaiting) ended(one *ended) bool {
-	return s.promises.profile.Round(one.until) <= s.p.at && one.behind != s.p.work+1
+	if s.promises.profile.Round(one.until) > s.p.at || one.behind == s.p.work+1 {
+		return false
+	}
+	counted := s.pool.Counted && one.charge.Of(int32(s.pool.Width-1)) > 0 // of all of it (Q10)
+	return !counted || slices.ContainsFunc(s.world.Room.Seats[one.work], func(seat Seat) bool {
+		return !s.behind().stepsAside(&seat, one.work, s.p)
+	})
 }
 
 // isBounded says whether a leaf is one of some queues, or below it.
