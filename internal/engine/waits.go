@@ -65,14 +65,19 @@ func (s *awaiting) list() (named []int32) {
 		return cmp.Or(cmp.Compare(b.until, a.until), s.world.dividing().compareIDs(b.work, a.work))
 	})
 	s.implied = make(map[int32]bool)
-	s.during(s.p.at, s.isBefore, func() {
+	ask := func() {
 		for _, one := range s.goers {
 			if !s.implied[one.work] && !s.couldStay(one) {
 				named = append(named, one.work)
 				s.imply(one.work)
 			}
 		}
-	})
+	}
+	if !slices.ContainsFunc(s.goers, func(one *goer) bool { return len(one.charges) > 0 }) {
+		ask() // its queue lets it in beside all of them
+	} else {
+		s.during(s.p.at, s.isBefore, ask)
+	}
 	return named
 }
 
