@@ -262,7 +262,7 @@ func (ap *applier) giveUp(at *path, w *Workload, kind ActionKind, t *Placement) 
 	if !had.isAt(t) {
 		return mismatch(at, "the task has another place on node %q", had.Node)
 	}
-	if kind == Displace || kind == Evict {
+	if kind == Displace || kind == Evict || kind == Unclaim && !had.Started.IsZero() { // what was moving ran
 		w.WaitingSince = ap.state.Now
 	}
 	if kind == Unclaim || kind == Displace {

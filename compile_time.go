@@ -86,9 +86,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && engine.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
 		})
 		started := micros(given.Tasks[source].Started)
-		runs := h.Phase == engine.Running || started >= 0 // what claims and has started goes on there
+		h.Begun = h.Phase == engine.Running || h.Phase == engine.Claimed && started >= 0
 		switch {
-		case h.Phase == engine.Claimed && !runs:
+		case h.Phase == engine.Claimed && !h.Begun:
 			started = w.Now
 		case started < 0:
 			started = h.Since
@@ -98,7 +98,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			h.Behind = w.behind(name)
 		}
 		times := &w.Definition(k, h.Form).Times
-		h.Overran = h.Phase != engine.Terminating && runs && laterTime(max(started, 0), times.Duration) <= w.Now
+		h.Overran = h.Begun && laterTime(max(started, 0), times.Duration) <= w.Now
 		first := laterTime(max(started, 0), min(times.Duration, times.Limit))
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
 		if given.FixedWork > 0 && h.Phase == engine.Running {
@@ -110,7 +110,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			h.Until = micros(until)
 			first = min(first, h.Until)
 		}
-		if h.Phase == engine.Claimed && !runs {
+		if h.Phase == engine.Claimed && !h.Begun {
 			first = 0 // it is as if it began now
 		}
 		w.noteDated(i, h, first)

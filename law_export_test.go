@@ -169,8 +169,10 @@ var Laws = []Law{
 }
 
 // withinBudget: each pass gives each form, and each task above a minimum, one
-// turn of at most unitBudget searches, and each pass but the last starts
-// something, takes a place from somebody or promises one (B7).
+// turn of at most unitBudget searches. Of the passes some change something: start it, take
+// a place from somebody or promise one (B7). Between two of these, and after the last, are at
+// most three that change nothing: the end of a phase that is repeated as long as heads
+// block, and the phases within the lines and beyond them of the round that follows.
 func withinBudget(j *Judged) error {
 	if tasksOf(j.State) > 10_000 {
 		return nil // lawful, and slow
@@ -183,7 +185,9 @@ func withinBudget(j *Judged) error {
 	for i := range j.State.Workloads {
 		forms += 1 + int64(len(j.State.Workloads[i].Alternatives))
 	}
-	if most := (forms + tasks) * (work.Placed + work.Evicted + int64(len(j.Plan.Reservations)) + 1); work.Turns > most || work.Searches > most*engine.UnitBudget {
+	const passes = 4
+	changes := work.Placed + work.Evicted + int64(len(j.Plan.Reservations))
+	if most := (forms + tasks) * passes * (changes + 1); work.Turns > most || work.Searches > most*engine.UnitBudget {
 		return fmt.Errorf("%+v is beyond the budget of %d turns", work, most)
 	}
 	return nil

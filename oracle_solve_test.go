@@ -252,8 +252,8 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 		if w == nil {
 			return
 		}
-		passed := slices.ContainsFunc(stops, func(s oracleStop) bool { return p.stops(s, w) })
-		if !passed && (!w.leaving() && (p.start(w) || p.startReplacing(w)) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w) || w.leaving() && p.startReplacing(w)) {
+		stopped, inQueue := p.stopped(stops, w)
+		if !stopped && (!w.leaving() && (p.start(w) || p.startReplacing(w)) || (w.leaving() || p.policy.ClaimLeaving) && p.claim(w) || w.leaving() && p.startReplacing(w)) {
 			continue
 		}
 		w.gaveUp = true
@@ -264,7 +264,7 @@ func (p *oraclePool) takeTurns(strict bool, part func(*oracleWork) bool, next fu
 		p.features["blocked head"] = true
 		refused := !p.admits(w, w.unit())
 		one := oracleStop{work: w, how: how}
-		if own || how == queue.StrictQueue || refused {
+		if own || how == queue.StrictQueue || refused || inQueue {
 			one.queue = w.queue
 		}
 		if own || !refused || p.strict(w.queue) {
@@ -294,6 +294,18 @@ func (p *oraclePool) queueing(q *oracleQueue) (how queue.Queueing, own bool) {
 func (p *oraclePool) strict(q *oracleQueue) bool {
 	how, _ := p.queueing(q)
 	return how == queue.StrictQueue || how == queue.StrictPool
+}
+
+// stopped says whether somebody may not be passed by the workload, and whether that holds
+// in its queue only.
+func (p *oraclePool) stopped(stops []oracleStop, w *oracleWork) (stopped, inQueue bool) {
+	for _, s := range stops {
+		if p.stops(s, w) {
+			inQueue = s.queue != nil && (inQueue || !stopped)
+			stopped = true
+		}
+	}
+	return stopped, inQueue
 }
 
 // stops says whether a workload may not pass another.

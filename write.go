@@ -79,12 +79,22 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 // pending lists what waits, by ID, with its reasons.
 func (w *world) pending() (out []Pending, err error) {
 	tell := &teller{world: w, told: make(map[*engine.Verdict][]Reason)}
+	most := 0
+	for i := range w.Works {
+		if w.MayWait(&w.Works[i]) {
+			most++
+		}
+	}
+	out = make([]Pending, 0, most)
 	for i := range w.Works {
 		if p, waits, err := tell.pendingAt(int32(i)); err != nil {
 			return nil, err
 		} else if waits {
 			out = append(out, p)
 		}
+	}
+	if len(out) == 0 {
+		return nil, nil
 	}
 	return out, nil
 }

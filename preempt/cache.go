@@ -66,7 +66,7 @@ func (s *search) keepCache(nodes []int32) {
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
 		version: make([]int32, s.room.Nodes), onNode: make([]inLine, s.room.Nodes), short: slices.Clone(s.ask.short),
-		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, listOf: func(e *cacheEntry) *list { return &e.list }},
+		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, compare: func(s *search, x, y *cacheEntry) int { return s.compareLists(&x.list, &y.list) }},
 	}
 	c.entries.init()
 	s.room.caches[s.cacheKey()] = c

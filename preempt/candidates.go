@@ -12,6 +12,7 @@ import (
 func (s *search) candidates() []UnitID {
 	r, a := s.room, s.ask
 	var out []UnitID
+	short, plainly := plainlyShort(r, a)
 	for leaf := range r.byLeaf {
 		if a.mode == Preempt && r.Scope != WithinPool && int32(leaf) != a.Leaf {
 			continue
@@ -33,7 +34,11 @@ func (s *search) candidates() []UnitID {
 		}
 		judged, known := verdict(0), UnitID(-1)
 		for _, id := range units {
-			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
+			if !plainly || r.state[id].bars&^wide != 0 || r.state[id].work == a.Work {
+				if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
+					continue
+				}
+			} else if r.state[id].holds&short == 0 {
 				continue
 			}
 			if known < 0 || !r.judgedAlike(known, id) {
@@ -49,6 +54,21 @@ func (s *search) candidates() []UnitID {
 	}
 	s.countBudgets(out)
 	return out
+}
+
+// plainlyShort are the resources that are short, as units say which they hold, and whether nothing
+// else matters to Evaluator.fixed of a unit of another leaf that no bar keeps.
+func plainlyShort(r *Evaluator, a *ask) (short uint64, plainly bool) {
+	if !a.reclaims() || r.Scope != NoPreemption && (len(r.timed) > 0 || r.Straddle == Spare) {
+		return 0, false
+	}
+	for _, res := range a.short {
+		if res >= 64 {
+			return 0, false
+		}
+		short |= 1 << res
+	}
+	return short, true
 }
 
 // withinLines is a sound bound (M8): R2 keeps a reclaim from all units of a leaf, as its

@@ -17,31 +17,45 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		takeCheapest(s, offersFor(s, candidates).each(s))
 		return
 	}
-	offers := &leastFirst[offer]{search: s, items: make([]offer, 0, len(nodes)), listOf: func(o *offer) *list { return &o.list }}
-	firsts := firstsOf(s, candidates)
+	f := firstsOf(s, candidates)
+	var plain []first
+	var others []offer
 	for _, n := range nodes {
 		if ended(s) {
 			break
 		}
 		s.refusal.Steps++
-		one := s.room.oneNode(n)
-		here := s.on(one, candidates)
+		here := s.on([]int32{n}, candidates)
+		if one, ok := f.first(s, n, here); ok {
+			plain = append(plain, one)
+			continue
+		}
 		if takesTooLittle(s, n, int64(s.fit.rooms[n])+1, here) {
 			continue
 		}
-		o, ok := firsts.offer(s, one, here)
-		if !ok {
-			o, ok = s.offer(n, here)
-		}
-		if ok {
-			offers.items = append(offers.items, o)
+		if o, ok := s.offer(n, here); ok {
+			others = append(others, o)
 		}
 	}
-	offers.init()
-	takeCheapest(s, func(yield func(offer) bool) {
-		for len(offers.heap) > 0 && yield(firsts.whole(s, offers.pop())) {
+	if len(others) == 0 {
+		takeCheapest(s, inHeap(&leastFirst[first]{search: s, items: plain, compare: f.compareOffers},
+			func(s *search, one first) offer { return f.whole(s, f.listed(s, one)) }))
+		return
+	}
+	for _, one := range plain {
+		others = append(others, f.listed(s, one))
+	}
+	compare := func(s *search, x, y *offer) int { return s.compareLists(&x.list, &y.list) }
+	takeCheapest(s, inHeap(&leastFirst[offer]{search: s, items: others, compare: compare}, f.whole))
+}
+
+// inHeap names the offers that the items of a heap are, the least harm first.
+func inHeap[T any](h *leastFirst[T], offerOf func(*search, T) offer) iter.Seq[offer] {
+	h.init()
+	return func(yield func(offer) bool) {
+		for len(h.heap) > 0 && yield(offerOf(h.search, h.pop())) {
 		}
-	})
+	}
 }
 
 // firsts are whom a reclaim takes first, wherever it begins, as long as nobody is taken: by
@@ -90,42 +104,67 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 	return f
 }
 
-// before is the order of victims (M3).
-func (f *firsts) before(s *search, x, y UnitID) bool {
+// A first is whoever goes first on a node, where that is plainly enough for one task more of the
+// preemptor.
+type first struct {
+	id    UnitID
+	node  int32
+	class int8
+	loss  Work
+}
+
+// compare is the order of victims (M3).
+func (f *firsts) compare(s *search, x, y UnitID) int {
 	r := s.room
 	one, other := &r.state[x], &r.state[y]
 	if c := cmp.Or(cmp.Compare(f.rank[one.leaf], f.rank[other.leaf]), cmp.Compare(one.priority, other.priority)); c != 0 {
-		return c < 0
+		return c
 	}
 	if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
-		return c < 0
+		return c
 	}
-	return r.better(y, x) < 0
+	return r.better(y, x)
 }
 
-// offer is search.offer of one node where whoever goes first is plainly enough, as it holds
-// what a task of the preemptor asks: but for how many tasks there is room, see whole.
-func (f *firsts) offer(s *search, node []int32, here []UnitID) (offer, bool) {
+// compareOffers is search.compareLists of what the nodes offer by them.
+func (f *firsts) compareOffers(s *search, x, y *first) int {
+	one, other := pair{x.class, s.room.state[x.id].priority}, pair{y.class, s.room.state[y.id].priority}
+	if c := cmp.Or(one.compare(other), x.loss.compare(y.loss)); c != 0 || x.id == y.id {
+		return cmp.Or(c, cmp.Compare(x.node, y.node))
+	}
+	return cmp.Or(f.compare(s, x.id, y.id), cmp.Compare(x.node, y.node))
+}
+
+// first is whoever goes first on a node, if that is plainly enough, as it holds what a task of the
+// preemptor asks.
+func (f *firsts) first(s *search, n int32, here []UnitID) (first, bool) {
 	r := s.room
 	if f == nil || len(here) == 0 {
-		return offer{}, false
+		return first{}, false
 	}
 	r.Effort.Spend(len(here) / lookedAt)
-	first := here[0]
-	for _, id := range here[1:] {
-		if f.before(s, id, first) {
-			first = id
+	id := here[0]
+	for _, other := range here[1:] {
+		if f.compare(s, other, id) < 0 {
+			id = other
 		}
 	}
-	u := r.units[first]
-	if !r.alone(first) || u.Tasks[0].Shape != s.fit.shape() || !placement.MakesRoom(r.Index, u.Tasks[0].Shape, u.Tasks[0].Place) {
-		return offer{}, false
+	u := r.units[id]
+	if !r.alone(id) || u.Tasks[0].Shape != s.fit.shape() || !placement.MakesRoom(r.Index, u.Tasks[0].Shape, u.Tasks[0].Place) {
+		return first{}, false
 	}
-	o := offer{node: node[0], list: list{nodes: node, moved: u.GPUs}}
-	one, class := [1]UnitID{first}, [1]int8{r.classOf(s.ask, u)}
-	o.list.ids, r.scratch.ids = cut(r.scratch.ids, one[:])
-	o.list.class, r.scratch.classes = cut(r.scratch.classes, class[:])
-	return o, true
+	return first{id, n, r.classOf(s.ask, u), u.lost(r.Now)}, true
+}
+
+// listed is search.offer of the node where it goes, but for how many tasks there is room, see
+// whole.
+func (f *firsts) listed(s *search, one first) offer {
+	own := &s.room.scratch
+	o := offer{node: one.node, list: list{nodes: s.room.oneNode(one.node), moved: s.room.units[one.id].GPUs}}
+	ids, classes := [1]UnitID{one.id}, [1]int8{one.class}
+	o.list.ids, own.ids = cut(own.ids, ids[:])
+	o.list.class, own.classes = cut(own.classes, classes[:])
+	return o
 }
 
 // whole is the offer with how many tasks there is room for.
@@ -133,8 +172,7 @@ func (f *firsts) whole(s *search, o offer) offer {
 	if o.tasks > 0 {
 		return o
 	}
-	r := s.room
-	t := r.begin(s.ask, s.fit, inOrder)
+	t := s.room.begin(s.ask, s.fit, inOrder)
 	t.only = o.node + 1
 	had, id := s.fit.rooms[o.node], o.list.ids[0]
 	if t.lift(id) {
@@ -223,11 +261,11 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 
 // leastFirst is a heap of what has a list of victims, the least harm first.
 type leastFirst[T any] struct {
-	search *search
-	items  []T
-	listOf func(*T) *list
-	heap   []int32 // of items
-	free   []int32 // items that were popped
+	search  *search
+	items   []T
+	compare func(s *search, x, y *T) int // negative if x does less harm
+	heap    []int32                      // of items
+	free    []int32                      // items that were popped
 }
 
 // init makes a heap of all items.
@@ -259,7 +297,7 @@ func (h *leastFirst[T]) dropIf(f func(T) bool) int {
 // less compares items, and those that do the same harm by their order.
 func (h *leastFirst[T]) less(i, j int) bool {
 	x, y := h.heap[i], h.heap[j]
-	c := h.search.compareLists(h.listOf(&h.items[x]), h.listOf(&h.items[y]))
+	c := h.compare(h.search, &h.items[x], &h.items[y])
 	return c < 0 || c == 0 && x < y
 }
 

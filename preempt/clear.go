@@ -381,6 +381,9 @@ func (t *taking) spare(before []int64) (rest []UnitID, ended bool) {
 		if r.Effort.Over(0) {
 			return nil, true
 		}
+		if id == t.list.ids[len(t.list.ids)-1] && t.lastIsNeeded(id) {
+			continue
+		}
 		if r.stepsOut(id) || !t.restore(id) {
 			continue // what is above it cannot run without it
 		}
@@ -389,6 +392,21 @@ func (t *taking) spare(before []int64) (rest []UnitID, ended bool) {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(t.list.ids), func(id UnitID) bool { return !r.state[id].taken }), false
+}
+
+// lastIsNeeded says whether who was taken last cannot be spared, as without it the others were not
+// enough, and where room is counted and nothing is lent fewer are no more.
+func (t *taking) lastIsNeeded(id UnitID) bool {
+	r := t.room
+	if t.fit.rooms == nil || t.ask.relocates() || t.ask.beyond || r.Lends || !r.single(id) {
+		return false
+	}
+	cost := len(r.units[id].Tasks)
+	if t.charges() {
+		cost += r.climb[r.units[id].Leaf]
+	}
+	r.Effort.Spend(2 * cost) // as putting it back, and taking it
+	return true
 }
 
 // stepsOut says whether a lower unit of the same workload is taken: without it

@@ -40,7 +40,7 @@ func consolidateInOrder(s *search, order []int32) {
 	if s.room.Effort.Spend(len(order)); over(s, 0) { // to make a heap of them
 		return
 	}
-	heap := &leastFirst[int32]{search: s, items: order, listOf: func(i *int32) *list { return &s.planned[*i] }}
+	heap := &leastFirst[int32]{search: s, items: order, compare: func(s *search, x, y *int32) int { return s.compareLists(&s.planned[*x], &s.planned[*y]) }}
 	least := int64(-1) // that the best moved when the others were last looked at
 	for heap.init(); len(heap.heap) > 0; {
 		if ended(s) {

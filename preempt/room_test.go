@@ -83,6 +83,28 @@ func TestLostWorkBeyond64Bits(t *testing.T) {
 	}
 }
 
+// A question within another one is refused, and changes nothing about that.
+func TestOneQuestionAtATime(t *testing.T) {
+	s := newScene(`nodes 2 | queue a | queue b quota=1
+		run a/x gpu=1 on=0 | run a/y gpu=1 on=0 | wait b/w gpu=1`)
+	want, _, _ := s.find(t, byQuota)
+	within, short := 0, s.preemptor.Short
+	s.preemptor.Short = func() []int32 {
+		within++
+		if _, refusal, found := s.room.Find(s.preemptor, byQuota); found || !refusal.Cut {
+			t.Error("answered within another one")
+		}
+		return short()
+	}
+	if victims, _, refusal := s.find(t, byQuota); within == 0 || !slices.Equal(victims, want) || refusal.Cut {
+		t.Error(victims, "in place of", want)
+	}
+	s.preemptor.Short = short
+	if victims, _, _ := s.find(t, byQuota); !slices.Equal(victims, want) {
+		t.Error("then", victims, "in place of", want)
+	}
+}
+
 // A unit that is taken frees its places and its charge, is in no list any more,
 // and others stay; entered anew it counts again.
 func TestTakeAndForget(t *testing.T) {

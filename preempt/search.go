@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -15,8 +16,15 @@ import (
 // It takes time in the units that might be taken and, times the sets of victims
 // tried, in those that stand on them; the bounds come first, and where they
 // refuse that is all.
+//
+// There is one search at a time: asked by a function that another one has called, it refuses
+// as one that was cut.
 func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
+	if r.question.asked {
+		return Proposal{}, Refusal{Cut: true}, false
+	}
 	a := r.question.begin(r, b, mode)
+	defer func() { r.question.asked = false }()
 	defer r.Effort.Answered(r.Effort.Ask())
 	var found Proposal
 	var refusal Refusal
@@ -35,10 +43,12 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 type question struct {
 	ask    ask
 	search search
+	asked  bool // it is under way
 }
 
 // begin begins another one.
 func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
+	q.asked = true
 	q.ask = ask{Preemptor: b, mode: mode}
 	before := &q.search
 	q.search = search{room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered}
@@ -229,6 +239,11 @@ func tryEach(s *search, nodes []int32, candidates []UnitID) {
 			continue
 		}
 		tried = append(tried, slices.Clone(here))
+		if !ended(s) && allGoInVain(s, one, here) {
+			s.refusal.Steps++
+			s.room.Effort.Spend(1)
+			continue
+		}
 		known := len(s.weighed)
 		if s.try(one, here); len(s.weighed) > known && firstIsEnough(s, here) {
 			enough = append(enough, s.weighed[known].list.ids[0])
@@ -242,6 +257,34 @@ func firstIsEnough(s *search, here []UnitID) bool {
 	l := &s.weighed[len(s.weighed)-1].list
 	return len(l.ids) == 1 && l.kind == inOrder && s.ask.Cap == nil && !s.ask.relocates() && len(s.room.budgets) == 0 &&
 		l.ids[0] == slices.MaxFunc(here, s.room.better)
+}
+
+// allGoInVain is a sound bound (M8) for a gang on a node where whoever stands asks what it does:
+// even with all of them gone it does not start, or all would have to go and do more harm than the
+// best so far. A task that goes makes room for one, or for one on each of its devices.
+func allGoInVain(s *search, node []int32, here []UnitID) bool {
+	r, a, f := s.room, s.ask, s.fit
+	if f.rooms == nil || f.domain != nil || !a.Still || a.Cap != nil || a.relocates() || len(here) < 2 {
+		return false
+	}
+	missing, most, least := f.need-f.total, 0, f.need
+	l := list{kind: inOrder, nodes: node, withinLines: a.withinLines}
+	for _, id := range here {
+		u, room := r.units[id], 0
+		if !r.single(id) {
+			return false // others go with it
+		}
+		for i := range u.Tasks {
+			if u.Tasks[i].Shape != f.shape() {
+				return false
+			}
+			room += max(1, bits.OnesCount64(u.Tasks[i].Place.Devices))
+		}
+		most, least = most+room, min(least, room)
+		l.ids, l.class = append(l.ids, id), append(l.class, 0)
+	}
+	r.Effort.Spend(len(here))
+	return most < missing || s.found && most-least < missing && s.compareLists(&l, &s.best) >= 0
 }
 
 // eachSet calls f for every set of the nodes but the empty one.

@@ -174,7 +174,7 @@ func (v promising) since(t *allot.Task) int64 {
 
 // waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.
 func waitingSince(w *allot.Workload, now int64) int64 {
-	if slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Running }) {
+	if slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return hasBegun(&t) }) {
 		return now
 	}
 	since := w.WaitingSince

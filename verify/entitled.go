@@ -101,9 +101,11 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}
-	g := verifiedGain{kind: a.Kind, form: f, inUnits: a.Kind == allot.Move && v.workloads[a.Workload].inUnits(a), claimed: claimed}
+	g := verifiedGain{kind: a.Kind, form: f, claimed: claimed}
 	if a.Kind == allot.Move {
-		g.stays = chargesAt(v, f, backHome(v, a))
+		home := backHome(v, a)
+		g.inUnits = len(a.Tasks)+len(home) > 1 && v.workloads[a.Workload].hasUnits(f)
+		g.stays = chargesAt(v, f, home)
 		charged = mergeCharges(slices.Clone(charged), g.stays)
 	}
 	for _, c := range charged {
@@ -183,6 +185,7 @@ func (v *verifier) judge() {
 		x := &v.room.victims[i]
 		gains := v.room.gained[x.action.Reason.Workload]
 		v.foundElsewhere(x)
+		goesWithMinimum(v, x)
 		switch b := v.workloads[x.action.Reason.Workload]; {
 		case b == nil:
 			v.failAt(x.at, ruleNames, "no workload %q", x.action.Reason.Workload)

@@ -75,34 +75,65 @@ func (v *verifier) misses(f *verifiedForm, r *allot.Request) map[verifiedMiss]in
 }
 
 // carriedOut makes of the nodes what they are once the plan has been carried out:
-// who goes by it has left, and who waits for those that left before it claims. Of whom both is true it claims
-// only if it does not fit beside them.
+// who goes by it has left, and who waits for those that left before it claims, if it does not
+// fit beside them, or waits for itself (S5). Where too few for the minimum are left, all that an
+// action gives places claims (G1).
 func (v *verifier) carriedOut() {
+	claiming := make(map[int]map[string]int) // by action and pod set
+	claim := func(n *verifiedNode, c *newcomer) {
+		n.book(c.request, c.task, -1)
+		c.task.phase = allot.Claimed
+		n.book(c.request, c.task, 1)
+		if claiming[c.at.action] == nil {
+			claiming[c.at.action] = make(map[string]int)
+		}
+		claiming[c.at.action][v.plan.Actions[c.at.action].Tasks[c.at.task].PodSet]++
+	}
 	for i := range v.state.Nodes {
 		n := v.nodes[v.state.Nodes[i].ID]
-		before, left := make(map[string]bool), make(map[string]bool)
+		before := make(map[string]bool)
 		for _, l := range slices.Clone(n.leavers) {
 			if task, ok := v.leaving[l.name]; ok && task.node == l.task.node && sameDevices(task.devices, l.task.devices) {
 				before[l.name.workload] = true
 			} else {
 				n.leave(l, -1)
-				left[l.name.workload] = true
 			}
 		}
-		for _, c := range n.newcomers {
-			waits, both := false, false
+		for k := range n.newcomers {
+			c, waits := &n.newcomers[k], false
 			for id := range before { // one is enough: order cannot matter
-				if c.after.has(id) {
-					waits, both = waits || !left[id], both || left[id]
-				}
+				waits = waits || c.after.has(id)
 			}
-			if waits || both && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
-				n.book(c.request, c.task, -1)
-				c.task.phase = allot.Claimed
-				n.book(c.request, c.task, 1)
+			if forItself(v, c) || waits && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
+				claim(n, c)
 			}
 		}
 	}
+	tooFew := make(map[int]bool)
+	for action, sets := range claiming { // each for itself: order cannot matter
+		w := v.workloads[v.plan.Actions[action].Workload]
+		counts := slices.Clone(w.counts)
+		for set, n := range sets { // each for itself: order cannot matter
+			counts[w.forms[w.form].set(set)].running -= n
+		}
+		tooFew[action] = !w.forms[w.form].tree().reached(counts, runningTasks)
+	}
+	for i := range v.state.Nodes {
+		n := v.nodes[v.state.Nodes[i].ID]
+		for k := range n.newcomers {
+			if c := &n.newcomers[k]; tooFew[c.at.action] && c.task.phase != allot.Claimed {
+				claim(n, c)
+			}
+		}
+	}
+}
+
+// forItself says whether the newcomer waits for what its own workload was leaving before (S5).
+func forItself(v *verifier, c *newcomer) bool {
+	a := &v.plan.Actions[c.at.action]
+	return slices.Contains(a.After, a.Workload) && slices.ContainsFunc(v.workloads[a.Workload].source.Tasks, func(t allot.Task) bool {
+		return t.Phase == allot.Terminating
+	})
 }
 
 // orFree is the predicate, that of fragments being the one it stands in for.

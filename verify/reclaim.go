@@ -214,10 +214,11 @@ func (f *verifiedForm) asksClass(v *verifier, key verifiedKey) bool {
 // inUnits says whether the tasks of the action may be several units of the
 // workload, which can go for different preemptors.
 func (w *verifiedWorkload) inUnits(a *allot.Action) bool {
-	f := &w.forms[a.Form]
-	if len(a.Tasks) == 1 {
-		return false
-	}
+	return len(a.Tasks) > 1 && w.hasUnits(&w.forms[a.Form])
+}
+
+// hasUnits says whether what the workload holds may be several units.
+func (w *verifiedWorkload) hasUnits(f *verifiedForm) bool {
 	held := make(map[string]int)
 	for _, t := range w.source.Tasks {
 		if t.Phase != allot.Terminating {

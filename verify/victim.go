@@ -76,13 +76,13 @@ func placesOf(v *verifier, f *verifiedForm, a *allot.Action) []allot.Placement {
 	})
 }
 
-// chargesOf is what the tasks of an action are charged where they run. Where a part of a
-// minimum moves that holds nothing of what the reason tells, it is what all of that is
-// charged: a unit makes way as one, and a victim that is given another place may have parts
-// of its own (M4, M6).
+// chargesOf is what the tasks of an action are charged where they run. Where they hold nothing
+// of what the reason tells, it is what all of the minimum is charged: a unit makes way as one,
+// what is above it goes with it, and a victim that is given another place may have parts of its
+// own (M4, M6).
 func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Action) (list []verifiedCharge) {
 	told := verifiedKey{a.Reason.Resource, a.Reason.Class}
-	if list = chargesAt(v, f, placesOf(v, f, a)); a.Kind != allot.Move || a.Reason.Subtrees == nil || amountIn(list, told) > 0 {
+	if list = chargesAt(v, f, placesOf(v, f, a)); a.Reason.Subtrees == nil || amountIn(list, told) > 0 {
 		return list
 	}
 	var minimum []allot.Placement
@@ -92,11 +92,30 @@ func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Acti
 		if above && moves {
 			return list
 		}
-		if !above && t.Phase == allot.Running {
+		if !above && (t.Phase == allot.Running || t.Phase == allot.Claimed && a.Kind != allot.Move) {
 			minimum = append(minimum, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
 		}
 	}
 	return chargesAt(v, f, minimum)
+}
+
+// goesWithMinimum checks that what is told by what the minimum holds goes with it (M6): something
+// of that has left as well. What moves or is claimed may have parts that come back.
+func goesWithMinimum(v *verifier, x *verifiedVictim) {
+	a, told := x.action, verifiedKey{x.action.Reason.Resource, x.action.Reason.Class}
+	if a.Kind != allot.Shrink && a.Kind != allot.Evict || amountIn(x.charged, told) == 0 || amountIn(chargesAt(v, &x.source.forms[a.Form], x.places), told) > 0 {
+		return
+	}
+	for _, t := range x.source.source.Tasks {
+		name := taskName{a.Workload, t.PodSet, t.Index}
+		if _, above := x.source.admitted.above[name]; above || t.Phase == allot.Terminating {
+			continue
+		}
+		if now := v.tasks[name]; now.node != t.Node || !sameDevices(now.devices, t.Devices) {
+			return
+		}
+	}
+	v.failAt(x.at, ruleOver, "%q holds no %s where it goes", a.Workload, told.resource)
 }
 
 // chargesAt is what tasks are charged in some places.

@@ -56,7 +56,7 @@ func (s enqueuing) block(i int32, at int16) error {
 
 // blocks notes what the refused form of workload i blocks, and returns the queue
 // that takes no part any more, or none. What a rule of its own queue refuses
-// blocks that queue only.
+// blocks that queue only, and so do those whom it stops.
 func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
 	w := s.world
 	k := &w.Works[i]
@@ -72,7 +72,7 @@ func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
 	_, admitted := s.pool.Tree.Check(int(f.Queue), w.asks(k, at), f.NonPreemptible)
 	strict, stopped := s.strict(f.Queue), None
 	switch {
-	case own.Own || own.How == queue.StrictQueue || strict && !admitted:
+	case own.Own || own.How == queue.StrictQueue || strict && (!admitted || s.stoppedInQueue(i, at)):
 		stopped = int(f.Queue)
 	case !admitted:
 		return None, nil
@@ -127,6 +127,15 @@ func (s enqueuing) stoppedBy(i int32, at int16) int32 {
 			return len(d.Sets) != 1 || d.Sets[0].GPUs > 1 || d.Unit.Tasks() > 1
 		}
 		return true
+	})
+}
+
+// stoppedInQueue says whether others of its queue stop a form of workload i, and nobody
+// who stops the pool.
+func (s enqueuing) stoppedInQueue(i int32, at int16) bool {
+	one := s.inTheWay(i, at, func(one *stop, _ *Form, _ *Definition) bool { return one.how == queue.StrictPool })
+	return one != None && !slices.ContainsFunc(s.stops[0], func(other stop) bool {
+		return other.work != i && (!s.pool.Policy.BlockAlikeOnly || s.alike(s.could(i, at), other.could))
 	})
 }
 

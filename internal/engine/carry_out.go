@@ -82,6 +82,9 @@ func (s *Solver) begun(k *Work, it queue.Item, at int16, b *preempt.Preemptor) (
 		return false, nil
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	if found && err == nil {
+		found, err = runsOnAtHome(s, k, d, b.Add)
+	}
 	if !found || err != nil {
 		return false, err
 	}
@@ -146,10 +149,20 @@ func (w *World) restatus(i int32, out *outUnit, code Code) {
 	if k.Live >= 0 && w.live[k.Live].leaving > 0 {
 		k.Status = leaving
 	}
-	if code != Consolidated && out.ran(w) && w.FormOf(k, k.Current).Final {
+	if code != Consolidated && w.booking().endsWith(k) {
 		k.Status = Failed
 	}
 	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
+}
+
+// endsWith says whether a workload ends for good with the last that it holds: some of it, which
+// need not be of its minimum any more, ran before this solve (S6).
+func (w booking) endsWith(k *Work) bool {
+	if k.Live < 0 || !w.FormOf(k, k.Current).Final {
+		return false
+	}
+	l := &w.live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool { return h.Phase == Running && !h.fresh })
 }
 
 // ran says whether some task of the unit ran before this solve.
@@ -182,7 +195,7 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (boo
 		if c.Moves {
 			continue
 		}
-		if u.Step == 0 && u.Running > 0 && w.FormOf(k, k.Current).Final {
+		if u.Step == 0 && w.booking().endsWith(k) {
 			before[u.Work] = k.Status
 		}
 		if err := p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible); err != nil {

@@ -207,7 +207,8 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 	p := w.Pools[index]
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
-		answers: make(map[answered][]Verdict), hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
+		answers: make(map[answered][]Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]Verdict, len(p.Parent)),
+		hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
 		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), served: make(map[turnOf]bool), ownRefusals: make(map[int32][]Verdict),
 		placer: p.counted(),
 	}
@@ -368,8 +369,11 @@ type Solver struct {
 	// answers are the reasons by question, hopeless those that never end.
 	answers  map[answered][]Verdict
 	hopeless map[question][]Verdict
-	// gathered is scratch of them, slab their memory.
+	// gathered is scratch of them, slab their memory. By queue composed are those that were
+	// composed last, toldLast why room was refused last.
 	gathered []Verdict
+	composed []composition
+	toldLast [][]Verdict
 	slab     verdictSlab
 	// byQueue are those that hold places after the plan, by queue; nil until asked for.
 	byQueue [][]int32

@@ -190,10 +190,7 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 		}
 		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
 	}
-	t := w.Room.takings[chain[0]]
-	if a.Kind == Move {
-		t = basisOf(w.Room, t)
-	}
+	t := basisOf(w.Room, w.Room.takings[chain[0]])
 	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
 	first := takerOf(&t)
@@ -290,16 +287,17 @@ func basisOf(book *Table, t taking) taking {
 }
 
 // madeWay are the tasks that a taking is told with: those that the action takes away or, where
-// a part of a unit moves that holds nothing of what was reclaimed, all of the unit that ran:
-// it was taken as one, and what of it holds that has come back to where it was (M4).
+// these hold nothing of what was reclaimed, all of the unit as it was before the solve: it was
+// taken as one, and what of it holds that is told by an action of its own, or has come back to
+// where it was (M4).
 func (w closing) madeWay(d *Decision, a *Action, t *taking) []TaskPlace {
 	gone := d.goneBy(a)
-	if c := t.is; a.Kind != Move || c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
+	if c := t.is; c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
 		return gone
 	}
 	var unit []TaskPlace
 	for at := range t.seats {
-		if s := &t.seats[at]; w.booking().ran(s) {
+		if s := &t.seats[at]; w.booking().ran(s) || a.Kind != Move && s.origin >= 0 {
 			unit = append(unit, w.Holdings[s.origin].TaskPlace)
 		}
 	}

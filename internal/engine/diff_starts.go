@@ -316,6 +316,9 @@ func (w closing) startTogether(k *Work, seats []Seat) {
 			}
 		}
 	}
+	if last >= 0 {
+		waitTogether(w.World, k, d, seats, last)
+	}
 }
 
 // startedAtOnce is the start of this solve by which a workload with a ladder that held

@@ -58,7 +58,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		if s.ownAlone {
 			until = memo{} // others that ask the same may be helped
 		}
-		s.refusals[asked] = &refusal{until, slices.Clone(s.told), s.untold, s.untold && s.mute, it}
+		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
@@ -375,6 +375,9 @@ func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool 
 		return false
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	if found && err == nil {
+		found, err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
+	}
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }
 

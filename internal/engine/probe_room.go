@@ -23,6 +23,7 @@ func (f *Probe) divide(k *Work) error {
 		s := w.Solvers[pool] // which knows answers by other shares
 		clear(s.refusals)
 		clear(s.answers)
+		clear(s.lacks)
 	}
 	if whole {
 		return w.DivideShares()

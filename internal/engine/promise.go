@@ -473,12 +473,12 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	return true
 }
 
-// waitingSince is since when a workload waits: now, if all that ran of it has gone in this solve, or was
-// lost before it (S7).
+// waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
+// or was lost before it (S7).
 func (k *Work) waitingSince(w *World) int64 {
 	holds := k.Live >= 0 && w.holds(k)
 	switch {
-	case !holds && slices.ContainsFunc(k.Tasks, func(h Holding) bool { return h.Phase == Running }):
+	case !holds && slices.ContainsFunc(k.Tasks, func(h Holding) bool { return h.Begun }):
 		return max(w.Now, 0)
 	case k.WaitingSince >= 0:
 		return k.WaitingSince

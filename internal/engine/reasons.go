@@ -180,8 +180,8 @@ func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
 	if !fresh {
 		held = w.live[k.Live].held
 	}
-	reasons, err := s.answer(i, priority, asked, held)
-	if err == nil && fresh {
+	reasons, composed, err := s.answer(i, priority, asked, held)
+	if err == nil && fresh && !composed { // else it is as quick to compose them again
 		s.answers[answered{asked, priority}] = reasons
 	}
 	return reasons, err
@@ -195,65 +195,54 @@ type answered struct {
 }
 
 // answer works the reasons out: if it can never run, only why; else every
-// bound it meets, what of it finds no place, and who it may not pass.
-func (s diagnosis) answer(i, priority int32, asked question, held []int32) ([]Verdict, error) {
+// bound it meets, what of it finds no place, and who it may not pass. It says whether
+// they were composed before, of a workload of the queue that lacks the same.
+func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reasons []Verdict, before bool, err error) {
 	p := s.pool
 	d := &p.Definitions[asked.definition]
 	unit, first := d.Gang.First(held)
 	if first.Kind == gang.Complete {
-		return nil, nil
+		return nil, false, nil
 	}
 	if !first.OK {
 		v := newVerdict(NotSubmitted, asked.form, s.index).counting(int64(first.Have), int64(first.Need))
-		return []Verdict{v.ofSet(asked.definition, int(first.Set))}, nil
+		return []Verdict{v.ofSet(asked.definition, int(first.Set))}, false, nil
 	}
 	unit = gang.Unit{Add: slices.Clone(unit.Add)}
-	reasons, err := s.everImpossible(asked, held)
-	if err != nil || len(reasons) > 0 {
-		return reasons, err
+	if reasons, err = s.everImpossible(asked, held); err != nil || len(reasons) > 0 {
+		return reasons, false, err
 	}
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	reasons = s.gathered[:0]
 	s.shortfalls = p.Tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)
 	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
-	reasons = append(reasons, s.noPlace(asked, d, unit, s.reprieving().beside(i, d, unit))...)
-	told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]
-	if asked.blocker != None {
-		// It has not come to that.
-	} else if told != nil && held == nil {
-		why, err := s.preempting().toldOf(told)
-		if err != nil {
-			return nil, err
-		}
-		reasons = append(reasons, shielded(s.Solver, why)...)
-	} else if held != nil {
-		reasons = append(reasons, shielded(s.Solver, s.ownRefusals[i])...)
+	alone := len(reasons) > 0 || held != nil || asked.blocker != None || len(s.exposures) > 0 || s.choicesCut(d, held)
+	lack, common := s.lackOf(i, asked, d, unit)
+	why, err := s.whyNoRoom(i, priority, asked, held)
+	if err != nil {
+		return nil, false, err
 	}
-	if why, some := exposing(s).exposureOf(i, asked); some {
-		reasons = append(reasons, why)
+	now := composition{asked.form, lack, why, nil}
+	if alone = alone || !common; !alone && s.composed[asked.queue].of(&now) {
+		return s.composed[asked.queue].reasons, true, nil
 	}
-	if asked.blocker != None {
-		v := newVerdict(Outranked, asked.form, s.index)
-		v.Workload = asked.blocker
-		reasons = append(reasons, v)
-	}
-	s.walk.Reset(d.Gang, held, d.choices())
-	for more := true; more; {
-		_, more = s.walk.Next()
-	}
-	if s.walk.Cut() {
-		reasons = append(reasons, newVerdict(SearchCut, asked.form, s.index).counting(0, int64(d.choices())))
-	}
+	reasons = appendNamed(reasons, lack, asked)
+	reasons = append(reasons, why...)
+	reasons = s.addStopped(reasons, i, asked, d, held)
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)
 	}
 	s.gathered = reasons
-	return s.slab.cut(reasons), nil
+	reasons = s.slab.cut(reasons)
+	if now.reasons = reasons; !alone {
+		s.composed[asked.queue] = now
+	}
+	return reasons, false, nil
 }
 
 // shortfall is the verdict about what a bound of the queue tree leaves.
@@ -415,10 +404,12 @@ func (s diagnosis) noCapacity(asked question, d *Definition, unit gang.Unit) []V
 type nodeAnswers struct {
 	rejections map[placement.Shape]*placement.Rejection
 	pieces     map[placement.Shape]*placement.Pieces
+	lacks      map[int32][]Verdict // by definition, see lackOf
+	lack       []Verdict           // the last of them
 }
 
 func newNodeAnswers() nodeAnswers {
-	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*placement.Pieces)}
+	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*placement.Pieces), make(map[int32][]Verdict), nil}
 }
 
 // saysMore says whether the nodes are turned away by more than what the reasons

@@ -28,6 +28,9 @@ func (s diagnosis) impossible(f *Form, at int16) ([]Verdict, error) {
 func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, error) {
 	d := &s.pool.Definitions[asked.definition]
 	if held == nil && !d.Unsure && len(d.Ladder) == 0 && d.Verdict.OK { // there is one choice
+		if s.pool.bare.knownPossible(asked.definition) { // for whatever queue
+			return s.neverAdmitted(asked, d.Asks), nil
+		}
 		return s.unitImpossible(asked, d, d.Unit, held)
 	}
 	units, cut := d.Gang.Units(held, d.choices())

@@ -87,7 +87,7 @@ func newShieldQuestion(p *Policy, b *preempt.Preemptor, mode preempt.Mode, refus
 // shielded adds to the reasons of a refusal who is protected. Where it is protection that
 // leaves too little, that is said in place of too little being there.
 func shielded(s *Solver, told []Verdict) (out []Verdict) {
-	if !slices.ContainsFunc(told, func(v Verdict) bool { return v.shield != nil || v.Code == VictimsProtected }) {
+	if !isShielded(told) {
 		return told
 	}
 	for _, v := range told {
@@ -113,6 +113,15 @@ func shielded(s *Solver, told []Verdict) (out []Verdict) {
 		out = append(out, v)
 	}
 	return mostTelling(out)
+}
+
+func isShielded(told []Verdict) bool {
+	for i := range told { // which are large
+		if told[i].shield != nil || told[i].Code == VictimsProtected {
+			return true
+		}
+	}
+	return false
 }
 
 // mostTelling has of what several ways told one each, of the way by which the most may go:

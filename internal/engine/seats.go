@@ -250,8 +250,34 @@ func claimTogether(w *World, k *Work, seats []Seat) {
 		}
 	}
 	growAfter(w, seats, last)
+	waitTogether(w, k, d, seats, last)
 	if k.pipelined = !opened; opened || w.live[k.Live].claimed == 0 {
 		k.Status = complete
+	}
+}
+
+// waitTogether has what starts of a minimum by a commit claim its places, whatever is free, where
+// others that start by it wait for theirs (G1).
+func waitTogether(w *World, k *Work, d *Definition, seats []Seat, by int32) {
+	if !slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && s.commit == by && s.waits() }) {
+		return
+	}
+	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
+	for at := range seats {
+		s := &seats[at]
+		if s.step > 0 || s.commit != by || s.pipelined || w.booking().ran(s) {
+			continue
+		}
+		shape := d.Sets[s.Set].Placed
+		m := x.Mark()
+		now, later := s.place(w), s.place(w)
+		later.Pipelined = true
+		if x.Give(shape, now) == nil && x.Take(shape, later) == nil {
+			x.Commit(m)
+			s.pipelined = true
+			continue
+		}
+		x.Undo(m)
 	}
 }
 

@@ -24,9 +24,10 @@ type Holding struct {
 	// Until is when it is ended, of what was cut to fit a hole (B1); 0 is of all else.
 	Until int64
 	Work  int32
-	// Behind is the workload whose promised place it has taken, plus one (B6). Overran: it was
-	// expected to have ended.
+	// Behind is the workload whose promised place it has taken, plus one (B6). Begun: it runs, or
+	// claims where it moves, and goes on there (B1). Overran: it was expected to have ended.
 	Behind  int32
+	Begun   bool
 	Overran bool
 	Form    int16 // in which the task stands
 	Phase   Phase

@@ -126,7 +126,7 @@ func (w booking) continues(i int32, seats []Seat, one *Seat) {
 		if h.Set != one.Set || used[h.Index] {
 			continue
 		}
-		if h.Phase == Running && (one.origin < 0 || h.Index < one.Index) {
+		if h.Phase == Running && (!h.fresh || h.where() == one.where()) && (one.origin < 0 || h.Index < one.Index) {
 			one.origin, one.Index, one.Admitted = at, h.Index, h.Since
 		}
 	}
@@ -305,7 +305,7 @@ func (w booking) elsewhere(i int32, old, seats []Seat, stillBegun bool) {
 		if stillBegun && s.origin < 0 && s.commit >= 0 && !s.claimed && (old[at].pipelined || !s.pipelined) {
 			continue
 		}
-		if s.claimed {
+		if s.claimed || w.wasClaimed(s) && !stands(at) {
 			s.origin, s.claimed = -1, false
 		}
 		s.commit = int32(len(w.Room.commits) - 1)
