@@ -55,7 +55,8 @@ type Promise struct {
 	// Form is the form that starts (G5), Tasks are its tasks with their nodes and devices.
 	Form  int         `json:"form,omitzero"`
 	Tasks []Placement `json:"tasks,omitempty"`
-	// WaitsFor are the workloads, by ID, behind whose ends it waits.
+	// WaitsFor are the workloads, by ID, behind whose ends it waits: those without whose end it could not begin then,
+	// who have its places, or what its queue may use, or are promised them before it. Whom these wait for is not told again.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Made is when this promise was made, First the time that the workload was first
 	// promised: At, as it was then.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,10 +24,12 @@ type Forecast struct {
 	// Form is the form that starts then (G5), Tasks are its places.
 	Form  int               `json:"form,omitzero"`
 	Tasks []allot.Placement `json:"tasks,omitempty"`
-	// WaitsFor are the workloads, by ID, that must have ended or left by then.
+	// WaitsFor are the workloads, by ID, without whose end it could not start then: who has its places, or what
+	// its queue may use, now or from the start that is foreseen for that one. Whom these wait for is not told again.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Held: it claims its places already, and starts when they are free. Promised: the policy
-	// keeps the places for it (B4). Neither is what durations lead one to expect.
+	// keeps the places for it (B4), for one that has no Start as they are gathered (B8). Neither is what durations
+	// lead one to expect.
 	Held     bool `json:"held,omitzero"`
 	Promised bool `json:"promised,omitzero"`
 	// Unlooked: no more workloads were looked at before it came.
@@ -117,6 +120,7 @@ func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
 			starts[a.Workload] = a
 		}
 	}
+	leaving := f.leaving()
 	for waiting, err := range d.Pending() {
 		if err = errors.Join(err, f.ctx.Err()); err != nil {
 			return nil, err
@@ -125,12 +129,14 @@ func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
 		one := Forecast{Workload: waiting.Workload, Queue: k.Queue}
 		r, a := promises[k.ID], starts[k.ID]
 		switch {
-		case f.held(&one, &k):
+		case f.held(&one, &k, leaving):
 		case r != nil:
 			one.Start, one.Form, one.Tasks, one.WaitsFor = r.Promise.At, r.Promise.Form, r.Promise.Tasks, r.Promise.WaitsFor
 			one.Promised = k.Reserved != nil
 		case a != nil:
 			one.Start, one.Form, one.Tasks, one.WaitsFor = f.begun.Now(), a.Form, a.Tasks, a.After
+		case k.Reserved != nil && k.Reserved.Rule == allot.ByGathering:
+			one.Form, one.Tasks, one.WaitsFor, one.Promised = k.Reserved.Form, k.Reserved.Tasks, k.Reserved.WaitsFor, true
 		default:
 			one.Unlooked = len(promises) >= f.most
 		}
@@ -139,8 +145,27 @@ func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
 	return out, nil
 }
 
+// A leaver is a task that is leaving its place, and whose it is.
+type leaver struct {
+	workload string
+	task     allot.Task
+}
+
+// leaving are the tasks that are leaving, by node.
+func (f *forecasting) leaving() map[string][]leaver {
+	out := make(map[string][]leaver)
+	for k := range f.begun.Workloads() {
+		for i := range k.Tasks {
+			if t := &k.Tasks[i]; t.Phase == allot.Terminating {
+				out[t.Node] = append(out[t.Node], leaver{k.ID, *t})
+			}
+		}
+	}
+	return out
+}
+
 // held tells of a workload that claims places: it waits for those who are leaving them.
-func (f *forecasting) held(one *Forecast, k *allot.Workload) bool {
+func (f *forecasting) held(one *Forecast, k *allot.Workload, leaving map[string][]leaver) bool {
 	for i := range k.Tasks {
 		t := &k.Tasks[i]
 		if t.Phase != allot.Claimed {
@@ -148,7 +173,15 @@ func (f *forecasting) held(one *Forecast, k *allot.Workload) bool {
 		}
 		one.Held, one.Start, one.Form = true, f.begun.Now(), k.Form
 		one.Tasks = append(one.Tasks, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
+		for _, l := range leaving[t.Node] {
+			shared := slices.ContainsFunc(l.task.Devices, func(d int) bool { return slices.Contains(t.Devices, d) })
+			if shared || len(l.task.Devices) == 0 || len(t.Devices) == 0 {
+				one.WaitsFor = append(one.WaitsFor, l.workload)
+			}
+		}
 	}
+	slices.Sort(one.WaitsFor)
+	one.WaitsFor = slices.Compact(one.WaitsFor)
 	return one.Held
 }
 

@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,13 +36,13 @@ now 1h
 `)))
 	want := strings.TrimSpace(`
 w0: 4h on n3[0] after b
-w1: 10h on n1[0] n2[0] n3[0] after a, b
-w2: 6h on n3[0] after b
-w3: 15h on n1[0] after a
-w4: 15h on n2[0] after a
-w5: 16h on n2[0] n3[0] after a, b
-w6: 17h on n2[0] after a
-w7: 15h on n3[0] after b
+w1: 10h on n1[0] n2[0] n3[0] after a, w2
+w2: 6h on n3[0] after w0
+w3: 15h on n1[0] after w1
+w4: 15h on n2[0] after w1
+w5: 16h on n2[0] n3[0] after w4, w7
+w6: 17h on n2[0] after w5
+w7: 15h on n3[0] after w1
 w8: never, as far as is known
 w9: never, as far as is known`)
 	hours := regexp.MustCompile(`2000-01-01T0?(\d+):00:00Z`)
@@ -74,7 +75,7 @@ now 1h
 	for _, f := range must(Forecasts(t.Context(), d, 2)) {
 		got[f.Workload] = f
 	}
-	if f := got["held"]; !f.Held || len(f.Tasks) != 1 || f.Start.IsZero() {
+	if f := got["held"]; !f.Held || len(f.Tasks) != 1 || f.Start.IsZero() || !slices.Equal(f.WaitsFor, []string{"gone"}) {
 		t.Errorf("what claims its place: %+v", f)
 	}
 	if f := got["b"]; !f.Promised || f.Start.IsZero() {
@@ -89,6 +90,43 @@ now 1h
 	for _, none := range []int{0, -1} {
 		if _, err := Forecasts(t.Context(), d, none); !errors.Is(err, ErrForecast) {
 			t.Errorf("of %d: %v", none, err)
+		}
+	}
+}
+
+// B10: what it waits for is who has the quota, wherever that one stands, nobody who need not end, and of
+// what is gathered who stands there; no time is known for it then.
+func TestForecastsWaitFor(t *testing.T) {
+	for _, one := range []struct{ state, want string }{
+		{`
+nodes n1..n3 gpu=1
+queue q quota=1
+queue other
+run q/a gpu=1 for=4h limit=4h at=0h since=0h non-preemptible on n2
+run other/b gpu=0.5 at=0h since=0h on n1
+run other/c gpu=1 at=0h since=0h on n3
+submit q/w gpu=0.25 at=1h non-preemptible
+submit q/x gpu=0.25 for=1h at=2h non-preemptible
+submit q/y gpu=1 for=1h at=3h non-preemptible
+now 3h
+`, `q/w: 2000-01-01T04:00:00Z on n1[0] after a
+q/x: 2000-01-01T04:00:00Z on n1[0] after a
+q/y: never, as far as is known`},
+		{`
+policy reserve.backfill=easy reserve.gather no-consolidation
+nodes n1..n3 gpu=1
+run a gpu=1 at=0h since=0h on n1
+run b gpu=1 at=0h since=1h on n2
+submit g tasks=2 gpu=1 at=0h
+now 2h
+`, `g: never, as far as is known on n2[0] n3[0] after b, promised`},
+	} {
+		var told []string
+		for _, f := range must(Forecasts(t.Context(), decide(t, must(scenario.State(one.state))), 10)) {
+			told = append(told, f.String())
+		}
+		if got := strings.Join(told, "\n"); got != one.want {
+			t.Errorf("%s\nnot\n%s", got, one.want)
 		}
 	}
 }

@@ -19,8 +19,9 @@ type promising struct {
 	// stands is what has a place after the plan, by node; list are the promises that stand.
 	stands map[*verifiedNode][]standing
 	list   []*promised
-	// behind is behind whom the plan starts tasks (B6).
+	// behind is behind whom the plan starts tasks (B6), after who leaves before them (S4).
 	behind map[taskName]string
+	after  map[taskName][]string
 }
 
 // A standing is a task that has a place, and until when; fresh is what the plan has placed, for
@@ -35,6 +36,8 @@ type standing struct {
 	fresh, moves bool
 	behind       string
 	overran      int64
+	claims       bool     // it claims its place as before the plan
+	after        []string // those who leave before it starts
 }
 
 // A promised is a promise that stands after the plan, with the form that starts, as it may use
@@ -134,7 +137,7 @@ func (v *promising) read() {
 // left by the earlier of its ends.
 func (v *promising) readStanding() {
 	v.stands = make(map[*verifiedNode][]standing)
-	v.behind = make(map[taskName]string)
+	v.behind, v.after = make(map[taskName]string), make(map[taskName][]string)
 	lost := make(map[taskName]bool)
 	for i := range v.plan.Actions {
 		switch a := &v.plan.Actions[i]; a.Kind {
@@ -144,7 +147,8 @@ func (v *promising) readStanding() {
 			}
 		case allot.Start, allot.Resize, allot.Move:
 			for _, t := range a.Tasks {
-				v.behind[taskName{a.Workload, t.PodSet, t.Index}] = a.Behind
+				name := taskName{a.Workload, t.PodSet, t.Index}
+				v.behind[name], v.after[name] = a.Behind, a.After
 			}
 		}
 	}
@@ -176,6 +180,9 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one := standing{workload: w, form: f, request: &ps.Request, task: t}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
+	starts := false
+	one.after, starts = v.after[name]
+	one.claims = !starts && was != nil && !one.fresh && was.Phase == allot.Claimed
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
 		one.behind = was.Behind
 	}

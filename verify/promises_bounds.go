@@ -2,7 +2,7 @@ package verify
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -16,6 +16,17 @@ import (
 // letIn checks that its queue, and those above it, let a promise in when it begins: beside what
 // has not ended by then and is promised (Q2, Q3, Q10).
 func (v *promising) letIn(p *promised) {
+	promises := slices.DeleteFunc(slices.Clone(v.list), func(other *promised) bool {
+		return other != p && (other.from > p.from || other.to <= p.from)
+	})
+	for _, o := range v.outOfBounds(p, promises, func(one *standing) bool { return one.until.predicted > p.from && !p.isServedBy(one) }) {
+		v.fail(p.path, o.rule, "%s", o.message)
+	}
+}
+
+// outOfBounds says which bounds of its queue, and those above it, a promise breaks when it begins, beside some
+// of what stands and some promises, of which it is one.
+func (v *promising) outOfBounds(p *promised, promises []*promised, stands func(*standing) bool) (list []objection) {
 	for q := p.form.queue; q != nil; q = q.parent {
 		use, own, running := make(map[verifiedKey]*verifiedUse), []verifiedCharge(nil), make(map[string]bool)
 		note := func(f *verifiedForm, list []verifiedCharge) {
@@ -32,14 +43,14 @@ func (v *promising) letIn(p *promised) {
 		for _, n := range v.state.Nodes {
 			node := v.nodes[n.ID]
 			for i := range v.stands[node] {
-				if one := &v.stands[node][i]; one.form.queue.isIn(q) && one.until.predicted > p.from && !p.isServedBy(one) {
+				if one := &v.stands[node][i]; one.form.queue.isIn(q) && stands(one) {
 					note(one.form, charges(one.request, q.pool, node, one.task.devices))
 					running[one.workload.source.ID] = true
 				}
 			}
 		}
-		for _, other := range v.list {
-			if other != p && (!other.form.queue.isIn(q) || other.from > p.from || other.to <= p.from) {
+		for _, other := range promises {
+			if !other.form.queue.isIn(q) {
 				continue
 			}
 			running[other.workload.source.ID] = true
@@ -51,26 +62,28 @@ func (v *promising) letIn(p *promised) {
 				}
 			}
 		}
-		v.withinBounds(p, q, use, own)
+		list = append(list, p.outOfBoundsOf(q, use, own)...)
 		if q.cap.Given() && !q.cap.IsUnlimited() && int64(len(running)) > q.cap.Amount() {
-			v.fail(p.path, ruleMaxWorkloads, "queue %q would run %d workloads at %s, cap %d", q.id, len(running), text(p.from), q.cap.Amount())
+			list = append(list, objection{rule: ruleMaxWorkloads, message: fmt.Sprintf("queue %q would run %d workloads at %s, cap %d", q.id, len(running), text(p.from), q.cap.Amount())})
 		}
 	}
+	return list
 }
 
-// withinBounds checks what a queue uses when a promise begins, in what that is charged.
-func (v *promising) withinBounds(p *promised, q *verifiedQueue, use map[verifiedKey]*verifiedUse, own []verifiedCharge) {
+// outOfBoundsOf says which bounds of a queue its use breaks when a promise begins, in what that is charged.
+func (p *promised) outOfBoundsOf(q *verifiedQueue, use map[verifiedKey]*verifiedUse, own []verifiedCharge) (list []objection) {
 	for _, c := range own {
 		if limit := min(q.limitOf(c.key), q.borrowingOf(c.key)); use[c.key].all > limit {
-			v.fail(p.path, ruleLimit, "queue %q would use %d %s at %s, limit %d", q.id, use[c.key].all, c.key.resource, text(p.from), limit)
+			list = append(list, objection{rule: ruleLimit, message: fmt.Sprintf("queue %q would use %d %s at %s, limit %d", q.id, use[c.key].all, c.key.resource, text(p.from), limit)})
 		}
 		if !p.form.nonPreemptible || q.pool.policy.NonPreemptibleOverQuota {
 			continue
 		}
 		if quota := q.bindingQuotaOf(c.key); use[c.key].nonPreemptible > quota {
-			v.fail(p.path, ruleQuota, "queue %q would use %d non-preemptible %s at %s, quota %d", q.id, use[c.key].nonPreemptible, c.key.resource, text(p.from), quota)
+			list = append(list, objection{rule: ruleQuota, message: fmt.Sprintf("queue %q would use %d non-preemptible %s at %s, quota %d", q.id, use[c.key].nonPreemptible, c.key.resource, text(p.from), quota)})
 		}
 	}
+	return list
 }
 
 // wouldStand says whether all that is promised would be free at its time if tasks of a workload stayed
@@ -120,26 +133,6 @@ func (q *verifiedQueue) isIn(other *verifiedQueue) bool {
 		}
 	}
 	return false
-}
-
-// waitsFor checks that a promise names those who stand on its places now, by ID.
-func (v *promising) waitsFor(p *promised) {
-	who := make(map[string]bool)
-	for _, t := range p.tasks {
-		for i := range v.stands[t.node] {
-			one := &v.stands[t.node][i]
-			if p.isServedBy(one) {
-				continue
-			}
-			if len(one.task.devices) == 0 || len(t.place.Devices) == 0 ||
-				slices.ContainsFunc(one.task.devices, func(d int) bool { return slices.Contains(t.place.Devices, d) }) {
-				who[one.workload.source.ID] = true
-			}
-		}
-	}
-	if want := slices.Sorted(maps.Keys(who)); !slices.Equal(want, p.source.Promise.WaitsFor) {
-		v.fail(p.path, ruleReasons, "it waits for %q, and not for %q", want, p.source.Promise.WaitsFor)
-	}
 }
 
 // bounds checks how many promises there are, and what new ones keep idle (B3, B4). Who leaves, and

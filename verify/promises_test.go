@@ -40,7 +40,7 @@ func promiseScene() (*allot.State, *allot.Plan) {
 		Actions: []allot.Action{{Kind: allot.Start, Workload: "small", Queue: "q", Tasks: []allot.Placement{at(0, "o", 0)}}},
 		Pending: []allot.Pending{stillWaits("late", "q"), stillWaits("wide", "q")},
 		Reservations: []allot.PlannedReservation{
-			{Workload: "late", Queue: "q", Change: allot.PromiseMade, Promise: allot.Promise{At: after(15), Entitled: true, Tasks: both(), WaitsFor: []string{"a", "b"}, Made: sceneNow, First: after(15)}},
+			{Workload: "late", Queue: "q", Change: allot.PromiseMade, Promise: allot.Promise{At: after(15), Entitled: true, Tasks: both(), WaitsFor: []string{"wide"}, Made: sceneNow, First: after(15)}},
 			{Workload: "wide", Queue: "q", Change: allot.PromiseKept, Promise: kept},
 		},
 	}
@@ -142,6 +142,11 @@ func promiseMutants() []mutant {
 		{"V1", late, "no such form", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Form = 1 })},
 		{"V1", wide + ".promise.tasks[0]", "no such node", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.Tasks[0].Node = "x" })},
 		{"X1", wide, "waits for nobody", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = nil })},
+		{"X1", wide, "waits for one of two", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = []string{"a"} })},
+		{"X1", wide, "waits for one who stays", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = []string{"a", "b", "small"} })},
+		{"X1", wide, "waits in no order", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = []string{"b", "a"} })},
+		{"X1", late, "waits for those before the last", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = []string{"a", "wide"} })},
+		{"X1", late, "does not wait for who is promised its places", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = []string{"a", "b"} })},
 	}
 }
 

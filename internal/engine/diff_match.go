@@ -407,6 +407,9 @@ func (w closing) keepDevices() {
 	if strayed == nil {
 		return
 	}
+	for _, s := range w.Solvers { // by the names that the index has
+		s.promising().telling().waits()
+	}
 	for i := range w.Room.Seats {
 		for at := range w.Room.Seats[i] {
 			s := &w.Room.Seats[i][at]

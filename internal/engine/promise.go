@@ -34,6 +34,9 @@ type promises struct {
 	// open are definitions as they may be used later, see [promising.open].
 	open       map[string]*Definition
 	standersOn standersOn
+	// waits are whom each waits for, by workload, and waitsAt is Pool.changes when that was asked, plus one.
+	waits   map[int32][]int32
+	waitsAt int64
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
 	// serves is who is to start while others go, move or are placed anew, plus one: what it has been

@@ -5,9 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/quota"
 )
 
 // What has become of promises, and why somebody is kept off what is promised, is told when
@@ -168,18 +166,6 @@ func (s promising) yieldsTo(p, to *promise) *Verdict {
 	return &v
 }
 
-// waitsFor are the workloads that stand on places of a promise now, by ID.
-func (s telling) waitsFor(p *promise) (list []int32) {
-	w := s.world
-	for i, one := range s.behind().standingOn(p) {
-		if p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
-			list = append(list, i)
-		}
-	}
-	slices.SortFunc(list, w.dividing().compareIDs)
-	return slices.Compact(list)
-}
-
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,
 // by workload (B7).
 func (d *Decision) Reservations() (out []Reservation) {
@@ -313,8 +299,9 @@ func (d *Decision) NextEnd() int64 {
 func (s telling) told(p *promise) Reservation {
 	w := s.world
 	out := Reservation{Work: p.work, Promise: Promise{
-		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: s.waitsFor(p), Made: p.made, First: p.first,
+		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: slices.Clone(s.waits()[p.work]), Made: p.made, First: p.first,
 	}}
+	slices.SortFunc(out.Promise.WaitsFor, w.dividing().compareIDs)
 	if p.was == nil { // where it was in between nobody is told
 		out.Promise.First = p.at
 	}
@@ -346,97 +333,4 @@ func (s telling) told(p *promise) Reservation {
 		out.Promise.Made = w.Now
 	}
 	return out
-}
-
-// addReasons adds to why a workload waits what is promised, to it or to others.
-func (s telling) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
-	if len(s.promises.list) == 0 {
-		return reasons
-	}
-	own := s.reasons(i, f)
-	if len(own) == 0 {
-		return reasons
-	}
-	out := append(own, reasons...)
-	slices.SortStableFunc(out, byCode)
-	return out
-}
-
-// reasons are why a workload waits that has been promised something, or is kept off what is
-// promised to others.
-func (s telling) reasons(i int32, f int16) []Verdict {
-	w := s.world
-	if p := s.of(i); p != nil {
-		v := newVerdict(WaitsForReservation, p.form, s.index)
-		if v.Until = p.at; p.gathers {
-			v.Until = Never
-		}
-		last := int64(-1)
-		for _, other := range s.waitsFor(p) { // who ends last is who it waits for
-			for at := range w.Room.Seats[other] {
-				if end := w.Room.Seats[other][at].endsIn(w, &w.Works[other]); end > last && end <= p.at {
-					last, v.Workload = end, other
-				}
-			}
-		}
-		return []Verdict{v}
-	}
-	by, until := s.keptOffBy(i, f)
-	if by == nil {
-		return nil
-	}
-	reserved := newVerdict(ReservedForOther, f, s.index)
-	reserved.Workload, reserved.Until = by.work, by.at
-	if by.gathers {
-		reserved.Until = Never
-		return []Verdict{reserved}
-	}
-	late := newVerdict(TooLateToBackfill, f, s.index)
-	late.Workload, late.Until = by.work, by.at
-	if until == Never {
-		late.Code = DurationUnknown
-	} else {
-		const second = 1_000_000
-		late.Need = (until - by.at + second - 1) / second
-	}
-	return []Verdict{reserved, late}
-}
-
-// keptOffBy is the first promise that keeps a workload off places that it would find without
-// any, and until when the workload would be there; nil is that there are no such places.
-func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
-	w := s.world
-	k := &w.Works[i]
-	form, d := w.FormOf(k, f), w.Definition(k, f)
-	r := s.reaches(i, d)
-	var held []int32
-	if k.Live >= 0 && w.holds(k) {
-		held = w.live[k.Live].held
-	} else if d.Times.Least > 0 { // it would do with a hole of this length
-		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
-	}
-	unit, verdict := d.Gang.First(held)
-	if !verdict.OK {
-		return nil, 0
-	}
-	unit = gang.Unit{Add: slices.Clone(unit.Add)}
-	asks, err := s.unitAsks(d, unit, held == nil)
-	if err != nil {
-		return nil, 0
-	}
-	asks = slices.Clone(asks)
-	if _, ok := s.pool.Tree.Check(int(form.Queue), asks, form.NonPreemptible); !ok {
-		return nil, 0
-	}
-	if _, fits := s.diagnosis().wouldPlace(d, unit, s.reprieving().beside(i, d, unit)); !fits {
-		return nil, 0
-	}
-	entitled := s.pool.Room.Entitled(form.Queue, quota.Amounts(asks))
-	var by *promise
-	for _, p := range s.promises.list {
-		if p.at < r.until && !s.yieldsToStart(p, i, form, entitled) && (by == nil || p.at < by.at) {
-			by = p
-		}
-	}
-	return by, r.until
 }

@@ -65,7 +65,7 @@ type Promise struct {
 	// Tasks are its tasks with their places, by pod set; the node is none of a place that is
 	// not there any more.
 	Tasks []TaskPlace
-	// WaitsFor are the workloads behind whose ends it waits, by ID. Made is when this promise
+	// WaitsFor are the workloads without whose end it could not begin then, by ID. Made is when this promise
 	// was made, First the time that was promised first.
 	WaitsFor    []int32
 	Made, First int64

@@ -1,0 +1,339 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+)
+
+// Whom a promise waits for is told when all is decided: who has the places now, or what its queue may
+// use, and is gone by its time, as its end is known, or something is promised to it that is over then.
+
+// waits are by workload whom what is promised waits for, the last to go first: of those who are gone by its time
+// as few as serve, the first to go, without whom it could not begin then. Whom these wait for is not told again.
+func (s telling) waits() map[int32][]int32 {
+	all := &s.promises
+	if all.waitsAt == s.pool.changes+1 {
+		return all.waits
+	}
+	inTime := slices.Clone(all.list)
+	slices.SortFunc(inTime, func(a, b *promise) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), s.world.dividing().compareIDs(a.work, b.work))
+	})
+	all.waits, all.waitsAt = make(map[int32][]int32, len(inTime)), s.pool.changes+1
+	for i, p := range inTime {
+		one := awaiting{telling: s, p: p, before: inTime[:i]}
+		all.waits[p.work] = one.list()
+	}
+	return all.waits
+}
+
+// An awaiting asks whom a promise waits for, where those before it in time are given.
+type awaiting struct {
+	telling
+	p      *promise
+	before []*promise
+	goers  []*goer // the last to go first
+	// implied are those for whom one of these waits whom it waits for; stay are those that could last for ever.
+	implied map[int32]bool
+	stay    []*goer
+}
+
+// A goer is somebody who is gone when a promise begins: up to when, what it has on the nodes of that, and
+// what it is charged below queues that keep the promise out.
+type goer struct {
+	work    int32
+	until   int64
+	stays   []placement.Stay
+	charges []charged
+}
+
+// list is whom the promise waits for. Whoever is gone by then is asked about, the last to go first: whether the
+// promise could begin if this one were there, and those that it need not wait for.
+func (s *awaiting) list() (named []int32) {
+	x := s.pool.Index
+	defer s.behind().seek(s.p.work)()
+	m := x.Mark()
+	defer x.Undo(m)
+	s.bringThere()
+	if len(s.goers) == 0 {
+		return nil
+	}
+	slices.SortFunc(s.goers, func(a, b *goer) int {
+		return cmp.Or(cmp.Compare(b.until, a.until), s.world.dividing().compareIDs(b.work, a.work))
+	})
+	s.implied = make(map[int32]bool)
+	ask := func() {
+		for _, one := range s.goers {
+			if !s.implied[one.work] && !s.couldStay(one) {
+				named = append(named, one.work)
+				s.imply(one.work)
+			}
+		}
+	}
+	if !slices.ContainsFunc(s.goers, func(one *goer) bool { return len(one.charges) > 0 }) {
+		ask() // its queue lets it in beside all of them
+	} else {
+		s.during(s.p.at, s.isBefore, ask)
+	}
+	return named
+}
+
+// isBefore says whether a promise is one of those that are given.
+func (s *awaiting) isBefore(other *promise) bool { return slices.Contains(s.before, other) }
+
+// imply notes that all for whom somebody waits who is promised something are gone before that one is there.
+func (s *awaiting) imply(work int32) {
+	by := s.of(work)
+	if by == nil {
+		return
+	}
+	for _, i := range s.promises.waits[work] {
+		if !s.implied[i] && s.lastOf(i) <= by.at {
+			s.implied[i] = true
+			s.imply(i)
+		}
+	}
+}
+
+// lastOf is until when a workload has anything, or is promised it.
+func (s *awaiting) lastOf(i int32) (last int64) {
+	if p := s.of(i); p != nil {
+		return s.until(p)
+	}
+	for at := range s.world.Room.Seats[i] {
+		last = max(last, s.promises.profile.Round(s.stayOf(i, &s.world.Room.Seats[i][at]).Until))
+	}
+	return last
+}
+
+// couldStay says whether the promise could begin if somebody were still there who is gone by then, and has
+// that one stay; but not one for whom others wait that are given.
+func (s *awaiting) couldStay(one *goer) bool {
+	x, tree := s.pool.Index, s.pool.Tree
+	nodes, use, awaited := x.Mark(), tree.Mark(), false
+	for _, other := range s.before { // who waits for it would not be there
+		if slices.Contains(s.promises.waits[other.work], one.work) {
+			awaited = true
+			s.takeBack(other)
+		}
+	}
+	for _, stay := range one.stays {
+		_ = x.Take(stay.Shape, stay.Place) // it is there now
+	}
+	for _, c := range one.charges {
+		_ = tree.Charge(int(c.leaf), c.charge, c.nonPreemptible) // it is charged now
+	}
+	could := s.fitsBeside(one)
+	if could && len(one.charges) > 0 {
+		f := s.world.FormOf(&s.world.Works[s.p.work], s.p.form)
+		_, could = tree.Check(int(f.Queue), s.p.asks, f.NonPreemptible)
+	}
+	if awaited || !could {
+		x.Undo(nodes)
+		tree.Undo(use)
+		return could
+	}
+	x.Commit(nodes)
+	tree.Commit(use)
+	s.stay = append(s.stay, one)
+	return true
+}
+
+// takeBack has a promise not be there: one in use, or one that is over and could last.
+func (s *awaiting) takeBack(other *promise) {
+	at := slices.IndexFunc(s.stay, func(g *goer) bool { return g.work == other.work })
+	var one *goer
+	switch {
+	case at >= 0:
+		one = s.stay[at]
+	case s.until(other) > s.p.at:
+		f := s.world.FormOf(&s.world.Works[other.work], other.form)
+		one = s.goerOf(other)
+		one.charges = []charged{{f.Queue, other.asks, f.NonPreemptible}}
+	default:
+		return
+	}
+	for _, stay := range one.stays {
+		_ = s.pool.Index.Give(stay.Shape, stay.Place) // it was taken
+	}
+	for _, c := range one.charges {
+		_ = s.pool.Tree.Release(int(c.leaf), c.charge, c.nonPreemptible) // it was charged
+	}
+}
+
+// fitsBeside says whether the places of the promise are free on the nodes on which somebody has something.
+func (s *awaiting) fitsBeside(one *goer) bool {
+	x := s.pool.Index
+	m := x.Mark()
+	defer x.Undo(m)
+	return !slices.ContainsFunc(s.p.stays, func(own placement.Stay) bool {
+		return isOn(one.stays, own.Place.Node) && (!x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil)
+	})
+}
+
+// isOn says whether some of the stays are on a node.
+func isOn(stays []placement.Stay, node int32) bool {
+	return slices.ContainsFunc(stays, func(one placement.Stay) bool { return one.Place.Node == node })
+}
+
+// goerOf is what another promise has on the nodes of this one.
+func (s *awaiting) goerOf(other *promise) *goer {
+	one := &goer{work: other.work, until: s.until(other)}
+	for _, stay := range other.stays {
+		if isOn(s.p.stays, stay.Place.Node) {
+			one.stays = append(one.stays, stay)
+		}
+	}
+	return one
+}
+
+// bringThere brings the nodes of the promise to what is free when it begins but for itself, with those before
+// it in use, and lists who is gone by then.
+func (s *awaiting) bringThere() {
+	x, byWork := s.pool.Index, make(map[int32]*goer)
+	goes := func(i int32, until int64) *goer {
+		one := byWork[i]
+		if one == nil {
+			one = &goer{work: i}
+			byWork[i], s.goers = one, append(s.goers, one)
+		}
+		one.until = max(one.until, until)
+		return one
+	}
+	s.standersGo(goes)
+	bounds := s.bounds()
+	if len(bounds) > 0 {
+		for _, one := range s.useOverTime() {
+			if s.ended(&one) && s.isBounded(one.leaf, bounds) {
+				g := goes(one.work, s.promises.profile.Round(one.until))
+				g.charges = append(g.charges, one.charged)
+			}
+		}
+	}
+	for _, other := range s.before {
+		one, f := s.goerOf(other), s.world.FormOf(&s.world.Works[other.work], other.form)
+		if one.until > s.p.at {
+			for _, stay := range one.stays {
+				_ = x.Take(stay.Shape, stay.Place) // it is held
+			}
+			continue
+		}
+		if s.isBounded(f.Queue, bounds) {
+			one.charges = []charged{{f.Queue, other.asks, f.NonPreemptible}}
+		}
+		if len(one.stays)+len(one.charges) > 0 {
+			s.goers = append(s.goers, one)
+		}
+	}
+}
+
+// standersGo has those leave the index who are gone from the nodes of the promise when it begins, and lists
+// them; but not those that make way for somebody then, and of what is leaving not what one of them waits for.
+func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
+	w, p, x := s.world, s.p, s.pool.Index
+	leave := s.leavingOn()
+	for _, h := range leave {
+		_ = x.Leave(s.footprintOf(h), h.place(w)) // it is leaving, by its phase
+	}
+	for i, one := range s.behind().standingOn(p) {
+		stay := s.stayOf(i, one)
+		until := max(w.Now, s.promises.profile.Round(stay.Until), 0)
+		gone := !s.behind().stepsAside(one, i, p) && (p.gathers || until <= p.at)
+		if gone || s.makesWayByThen(one, i) {
+			_ = x.Give(stay.Shape, stay.Place) // it stands there
+		}
+		if gone {
+			leave = slices.DeleteFunc(leave, func(h *Holding) bool {
+				return one.pipelined && one.Node == h.Node && (one.Devices&h.Devices != 0 || one.Devices == 0 || h.Devices == 0)
+			})
+			stay.Place.Pipelined = false
+			g := goes(i, until)
+			g.stays = append(g.stays, stay)
+		}
+	}
+	for _, h := range leave {
+		g := goes(h.Work, max(w.Now, 0))
+		g.stays = append(g.stays, placement.Stay{Shape: s.footprintOf(h), Place: h.place(w)})
+	}
+}
+
+// leavingOn is what is leaving the nodes of the promise.
+func (s *awaiting) leavingOn() (list []*Holding) {
+	w := s.world
+	if !s.pool.Index.Releasing() {
+		return nil
+	}
+	for i := range w.Holdings {
+		if h := &w.Holdings[i]; h.Phase == Terminating && w.NodePool[h.Node] == s.index && isOn(s.p.stays, w.Position[h.Node]) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// footprintOf is what is leaving, for the index.
+func (s *awaiting) footprintOf(h *Holding) placement.Shape {
+	shape, _ := s.world.settling().footprint(h)
+	return shape.Placed
+}
+
+// makesWayByThen says whether who stands somewhere has made way for the promise when it begins, or for one that
+// is in use then.
+func (s *awaiting) makesWayByThen(one *Seat, i int32) bool {
+	return s.behind().stepsAside(one, i, s.p) || slices.ContainsFunc(s.before, func(other *promise) bool {
+		if s.until(other) <= s.p.at {
+			return false
+		}
+		return s.behind().stepsAside(one, i, other) || other.gathers && other.overlaps(s.world.Position[one.Node], one.Devices)
+	})
+}
+
+// bounds are the queues whose bounds keep the promise out while all is there that is gone by its time; none is
+// any queue.
+func (s *awaiting) bounds() (queues []int32) {
+	f, tree := s.world.FormOf(&s.world.Works[s.p.work], s.p.form), s.pool.Tree
+	if !s.binds(f, s.p.asks) {
+		return nil
+	}
+	s.during(s.p.at, s.isBefore, func() {
+		m := tree.Mark()
+		defer tree.Undo(m)
+		for _, one := range s.useOverTime() {
+			if s.ended(&one) {
+				_ = tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+			}
+		}
+		for _, other := range s.before {
+			if s.until(other) <= s.p.at {
+				of := s.world.FormOf(&s.world.Works[other.work], other.form)
+				_ = tree.Charge(int(of.Queue), other.asks, of.NonPreemptible) // Check bounds every sum
+			}
+		}
+		for _, short := range tree.Shortfalls(nil, int(f.Queue), s.p.asks, f.NonPreemptible) {
+			if short.Kind == quota.Kept { // by whoever else uses less
+				short.Queue = None
+			}
+			queues = append(queues, int32(short.Queue))
+		}
+	})
+	return queues
+}
+
+// ended says whether what is charged is gone by the time of the promise, and not as it makes way for that.
+func (s *awaiting) ended(one *ended) bool {
+	if s.promises.profile.Round(one.until) > s.p.at || one.behind == s.p.work+1 {
+		return false
+	}
+	counted := s.pool.Counted && one.charge.Of(int32(s.pool.Width-1)) > 0 // of all of it (Q10)
+	return !counted || slices.ContainsFunc(s.world.Room.Seats[one.work], func(seat Seat) bool {
+		return !s.behind().stepsAside(&seat, one.work, s.p)
+	})
+}
+
+// isBounded says whether a leaf is one of some queues, or below it.
+func (s *awaiting) isBounded(leaf int32, queues []int32) bool {
+	return slices.ContainsFunc(queues, func(q int32) bool { return q == None || s.pool.under(leaf, q) })
+}
