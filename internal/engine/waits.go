@@ -129,7 +129,7 @@ func (s *awaiting) couldStay(one *goer) bool {
 	could := s.fitsBeside(one)
 	if could && len(one.charges) > 0 {
 		f := s.world.FormOf(&s.world.Works[s.p.work], s.p.form)
-		_, could = tree.Check(int(f.Queue), s.p.asks, f.NonPreemptible)
+		_, could = tree.Check(int(f.Queue), s.chargeOf(s.p), f.NonPreemptible)
 	}
 	if awaited || !could {
 		x.Undo(nodes)
@@ -152,7 +152,7 @@ func (s *awaiting) takeBack(other *promise) {
 	case s.until(other) > s.p.at:
 		f := s.world.FormOf(&s.world.Works[other.work], other.form)
 		one = s.goerOf(other)
-		one.charges = []charged{{f.Queue, other.asks, f.NonPreemptible}}
+		one.charges = []charged{{f.Queue, s.chargeOf(other), f.NonPreemptible}}
 	default:
 		return
 	}
@@ -222,7 +222,7 @@ func (s *awaiting) bringThere() {
 			continue
 		}
 		if s.isBounded(f.Queue, bounds) {
-			one.charges = []charged{{f.Queue, other.asks, f.NonPreemptible}}
+			one.charges = []charged{{f.Queue, s.chargeOf(other), f.NonPreemptible}}
 		}
 		if len(one.stays)+len(one.charges) > 0 {
 			s.goers = append(s.goers, one)
@@ -295,7 +295,7 @@ func (s *awaiting) makesWayByThen(one *Seat, i int32) bool {
 // any queue.
 func (s *awaiting) bounds() (queues []int32) {
 	f, tree := s.world.FormOf(&s.world.Works[s.p.work], s.p.form), s.pool.Tree
-	if !s.binds(f, s.p.asks) {
+	if !s.binds(f, s.chargeOf(s.p)) {
 		return nil
 	}
 	s.during(s.p.at, s.isBefore, func() {
@@ -309,10 +309,10 @@ func (s *awaiting) bounds() (queues []int32) {
 		for _, other := range s.before {
 			if s.until(other) <= s.p.at {
 				of := s.world.FormOf(&s.world.Works[other.work], other.form)
-				_ = tree.Charge(int(of.Queue), other.asks, of.NonPreemptible) // Check bounds every sum
+				_ = tree.Charge(int(of.Queue), s.chargeOf(other), of.NonPreemptible) // Check bounds every sum
 			}
 		}
-		for _, short := range tree.Shortfalls(nil, int(f.Queue), s.p.asks, f.NonPreemptible) {
+		for _, short := range tree.Shortfalls(nil, int(f.Queue), s.chargeOf(s.p), f.NonPreemptible) {
 			if short.Kind == quota.Kept { // by whoever else uses less
 				short.Queue = None
 			}
