@@ -187,7 +187,7 @@ func (w *World) rounds(d *Decision) error {
 		if err := w.round(d); err != nil || !d.changed || d.unplain {
 			return err
 		}
-		if rounds > w.mostRounds() {
+		if d.Work.Stopped || rounds > w.mostRounds() {
 			d.Work.Stopped = true
 			return nil
 		}
@@ -217,6 +217,18 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 // mostRounds is the counted stop (M5): far more rounds than a solve that comes
 // to rest can need.
 func (w *World) mostRounds() int { return 64 + 4*len(w.Works) }
+
+// mostTakings is the counted stop of passes (M5), which only go on without end where units are
+// taken again and again: far more than the tasks that there are.
+func (w *World) mostTakings() int {
+	tasks := 0
+	for i := range w.Works {
+		for _, n := range w.Definition(&w.Works[i], w.Works[i].Current).Counts {
+			tasks += int(n)
+		}
+	}
+	return w.mostRounds() + 16*tasks
+}
 
 // round is one round of decide.
 func (w *World) round(d *Decision) error {
@@ -291,7 +303,11 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 			exposing{s}.noteClaimants()
 		}
 	}
-	for {
+	for passes := 0; ; passes++ {
+		if passes > w.mostRounds() && len(w.Room.takings) > w.mostTakings() {
+			d.Work.Stopped = true
+			return nil
+		}
 		d.started, d.blocked, d.unsure, d.again = false, false, false, false
 		full := d.restart
 		d.restart = false
