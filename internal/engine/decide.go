@@ -187,7 +187,7 @@ func (w *World) rounds(d *Decision) error {
 		if err := w.round(d); err != nil || !d.changed || d.unplain {
 			return err
 		}
-		if d.Work.Stopped || rounds > w.mostRounds() {
+		if d.Work.Stopped || rounds > mostRounds(w) {
 			d.Work.Stopped = true
 			return nil
 		}
@@ -212,22 +212,6 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), served: make(map[turnOf]bool), ownRefusals: make(map[int32][]Verdict),
 		placer: p.counted(),
 	}
-}
-
-// mostRounds is the counted stop (M5): far more rounds than a solve that comes
-// to rest can need.
-func (w *World) mostRounds() int { return 64 + 4*len(w.Works) }
-
-// mostTakings is the counted stop of passes (M5), which only go on without end where units are
-// taken again and again: far more than the tasks that there are.
-func (w *World) mostTakings() int {
-	tasks := 0
-	for i := range w.Works {
-		for _, n := range w.Definition(&w.Works[i], w.Works[i].Current).Counts {
-			tasks += int(n)
-		}
-	}
-	return w.mostRounds() + 16*tasks
 }
 
 // round is one round of decide.
@@ -304,7 +288,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		}
 	}
 	for passes := 0; ; passes++ {
-		if passes > w.mostRounds() && len(w.Room.takings) > w.mostTakings() {
+		if passes > mostRounds(w) && len(w.Room.takings) > mostTakings(w) {
 			d.Work.Stopped = true
 			return nil
 		}

@@ -45,3 +45,19 @@ func (w *World) divideAnew() error {
 	}
 	return w.DivideShares()
 }
+
+// mostRounds is the counted stop (M5): far more rounds than a solve that comes
+// to rest can need.
+func mostRounds(w *World) int { return 64 + 4*len(w.Works) }
+
+// mostTakings is the counted stop of passes (M5), which only go on without end where units are
+// taken again and again: far more than the tasks that there are.
+func mostTakings(w *World) int {
+	tasks := 0
+	for i := range w.Works {
+		for _, n := range w.Definition(&w.Works[i], w.Works[i].Current).Counts {
+			tasks += int(n)
+		}
+	}
+	return mostRounds(w) + 16*tasks
+}
