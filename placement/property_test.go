@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math"
@@ -361,8 +362,9 @@ func TestIndexAgainstNaive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	least := map[string]int{"makes room for another": 1} // what goes seldom is as large as what another asks
 	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another"} {
-		if coverage[name] < checks/50 {
+		if coverage[name] < cmp.Or(least[name], checks/20) {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
 		}
 	}
