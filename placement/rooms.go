@@ -49,8 +49,11 @@ func (r *rooms) catchUp(x *Index, s Shape) {
 		}
 		r.read = x.moved.written
 	}
-	for ; r.read < x.moved.written; r.read++ {
-		look(x.moved.at(r.read))
+	for last := int32(-1); r.read < x.moved.written; r.read++ { // many tasks come to a node one after the other
+		if v := x.moved.at(r.read); v != last {
+			look(v)
+			last = v
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type bareNodes struct {
 	scopes map[placement.Shape]*scope
 	// fits says by definition whether a workload that holds nothing could start.
 	fits []fit
+	// domains are by definition what noDomain says of its first unit.
+	domains map[int32][]Verdict
 }
 
 // A fit is whether the empty nodes would take a definition.
@@ -49,7 +51,7 @@ func (w settling) bareNodes() {
 
 // forget forgets what the nodes take, but not of definitions.
 func (b *bareNodes) forget() {
-	b.takes, b.scopes = make(map[placement.Shape]atBest), make(map[placement.Shape]*scope)
+	b.takes, b.scopes, b.domains = make(map[placement.Shape]atBest), make(map[placement.Shape]*scope), make(map[int32][]Verdict)
 }
 
 // placer is one of the pool's nodes.
@@ -80,7 +82,7 @@ func (b *bareNodes) knownPossible(definition int32) bool {
 
 func (b *bareNodes) wouldFit(definition int32) bool {
 	d := &b.pool.Definitions[definition]
-	if !d.Verdict.OK || b.plainlyFits(d) || b.fitsNow(d) {
+	if !d.Verdict.OK || b.plainlyFits(d) || b.fitsNow(definition, d) {
 		return true
 	}
 	units, cut := []gang.Unit{d.Unit}, false
@@ -107,7 +109,7 @@ func (b *bareNodes) plainlyFits(d *Definition) bool {
 // fitsNow says whether the nodes take the first unit with all that stands on them, where it
 // is not enough to count them: with less on them they take it too, and need no index of
 // their own as long as nobody asks in vain.
-func (b *bareNodes) fitsNow(d *Definition) bool {
+func (b *bareNodes) fitsNow(definition int32, d *Definition) bool {
 	if b.empty != nil || !b.placedAsOne(d, d.Unit) {
 		return false
 	}
@@ -115,6 +117,9 @@ func (b *bareNodes) fitsNow(d *Definition) bool {
 	m := b.pool.Index.Mark()
 	defer b.pool.Index.Undo(m)
 	_, found := b.placer.PlaceWithSiblings(b.pool.Index, d.Gang, d.Unit, gang.Siblings{}, d.Place, nil)
+	if found.OK {
+		b.domains[definition] = nil
+	}
 	return found.OK
 }
 
@@ -175,11 +180,31 @@ func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out [
 }
 
 // noDomain says whether the constraints leave the unit no place (T7), or no whole nodes are
-// enough for it (P8).
+// enough for it (P8). What it says of the first unit of a definition it says once.
 func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if !b.placedAsOne(d, unit) {
 		return nil, nil
 	}
+	first := slices.Equal(unit.Add, d.Unit.Add)
+	why, known := b.domains[asked.definition]
+	if !first || !known {
+		var err error
+		if why, err = b.searchDomains(d, unit); err != nil {
+			return nil, err
+		}
+	}
+	if first {
+		b.domains[asked.definition] = why
+	}
+	why = slices.Clone(why)
+	for i := range why {
+		why[i].Form = asked.form
+	}
+	return why, nil
+}
+
+// searchDomains is noDomain, found out by a search.
+func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if b.empty == nil {
 		var err error
 		if b.empty, err = b.newIndex(); err != nil {
@@ -195,7 +220,7 @@ func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]V
 		return nil, nil
 	}
 	best := b.placer.Best(b.empty, again, unit, gang.Siblings{}, d.Place)
-	return []Verdict{keptApart(newVerdict(ImpossibleDomain, asked.form, b.index), best, found)}, nil
+	return []Verdict{keptApart(newVerdict(ImpossibleDomain, 0, b.index), best, found)}, nil
 }
 
 // atBest is whether one empty node would take a task, and how many all would.
