@@ -76,15 +76,15 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 		return nil // nobody may go now
 	}
 	var one []UnitID // of each leaf
-	for i, id := range candidates {
-		leaf := r.state[id].leaf
-		if i > 0 && leaf == r.state[candidates[i-1]].leaf {
+	last := int32(-1)
+	for some := range s.eachRun(candidates) {
+		if some.leaf == last {
 			continue
 		}
-		if _, other := r.sides(a, leaf); other != own || len(r.descent(a, leaf)) != depth {
+		if _, other := r.sides(a, some.leaf); other != own || len(r.descent(a, some.leaf)) != depth {
 			return nil
 		}
-		one = append(one, id)
+		one, last = append(one, candidates[some.from]), some.leaf
 	}
 	r.Effort.Spend(len(one))
 	compare := func(x, y UnitID) int {

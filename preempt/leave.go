@@ -113,7 +113,7 @@ type without struct {
 // some have gone already, or where nodes change otherwise than with their units.
 func withoutAll(s *search, candidates []UnitID) *without {
 	if s.fit.rooms == nil || s.fit.domain != nil || !s.ask.Still || s.ask.excessOnly ||
-		slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
+		!s.areAlike(candidates) && slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
 		return nil
 	}
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)

@@ -51,7 +51,10 @@ func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 	q.asked = true
 	q.ask = ask{Preemptor: b, mode: mode}
 	before := &q.search
-	q.search = search{room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered}
+	q.search = search{
+		room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered,
+		listed: before.listed, runs: before.runs,
+	}
 	r.takersFor = nil
 	return &q.ask
 }
@@ -169,8 +172,11 @@ type search struct {
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed  []cacheEntry
-	spent    *cache  // its memory is used again
-	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
+	spent    *cache   // its memory is used again
+	beyond   []int32  // those of them, and of nodes without, whose price was asked beyond them
+	listed   []UnitID // the candidates
+	runs     []run    // all of them, where these are alike
+	inRuns   bool     // they are
 	here     []UnitID
 	standsOn []int32     // scratch of noneMove
 	ordered  [2][]UnitID // scratch of compareLists
@@ -353,21 +359,12 @@ func (s *search) tryNodes(nodes []int32, candidates []UnitID) {
 // uses again.
 func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	r := s.room
-	if len(r.seen) < len(r.units) {
-		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
-	}
-	if s.ask.listed != s {
-		s.ask.listed = s
-		r.turn++
-		for _, id := range candidates {
-			r.seen[id] = r.turn
-		}
-	}
+	s.mark(candidates)
 	here := s.here[:0]
 	for _, n := range nodes {
 		from := len(here)
 		for _, id := range r.byNode[n] {
-			if r.seen[id] == r.turn && (len(nodes) == 1 || !slices.Contains(here, id)) {
+			if s.marked(id) && (len(nodes) == 1 || !slices.Contains(here, id)) {
 				here = append(here, id)
 			}
 		}
@@ -377,6 +374,36 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	}
 	s.here = here
 	return here
+}
+
+// mark marks the candidates, once for a search; where all of a leaf are, the leaf.
+func (s *search) mark(candidates []UnitID) {
+	r := s.room
+	if s.ask.listed == s {
+		return
+	}
+	s.ask.listed = s
+	r.turn++
+	if len(r.seen) < len(r.units) {
+		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
+	}
+	for from := 0; from < len(candidates); {
+		leaf := r.state[candidates[from]].leaf
+		all := len(r.byLeaf[leaf])
+		if s.areAlike(candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
+			r.seenLeaf[leaf] = r.turn
+			from += all
+			continue
+		}
+		r.seen[candidates[from]] = r.turn
+		from++
+	}
+}
+
+// marked says whether a unit is a candidate of the search that marked them last.
+func (s *search) marked(id UnitID) bool {
+	r := s.room
+	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seen[id] == r.turn
 }
 
 // oneNode lists one node.
@@ -549,20 +576,24 @@ func inPieces(s *search, candidates []UnitID) bool {
 	if !known {
 		return false
 	}
+	r.Effort.Spend((len(candidates) + r.Nodes) / lookedAt)
+	missing := f.need - f.total
 	var costs []int64 // of one task more, on the nodes that may take it
-	for _, n := range standing(s, candidates) {
-		most, known := mostWith(s, n, s.on([]int32{n}, candidates))
-		if !known {
-			return false
+	for n := range int32(r.Nodes) {
+		here := s.on([]int32{n}, candidates)
+		if len(here) == 0 {
+			continue
 		}
+		most, _ := mostWith(s, n, here)
 		free := a.nodes(r.Index).MostFree(n, a.short[0])
 		for tasks := int64(f.rooms[n]) + 1; tasks <= most/each && tasks <= int64(f.need); tasks++ {
 			costs = append(costs, max(0, min(each, tasks*each-free)))
 		}
+		if len(costs) >= missing && taken/each >= int64(missing) {
+			return false // none costs more
+		}
 	}
-	r.Effort.Spend((len(candidates) + r.Nodes) / lookedAt)
 	slices.Sort(costs)
-	missing := f.need - f.total
 	for _, cost := range costs {
 		if taken -= cost; missing <= 0 || taken < 0 {
 			break
@@ -576,11 +607,13 @@ func inPieces(s *search, candidates []UnitID) bool {
 func mostInAll(s *search, candidates []UnitID) (most int64, known bool) {
 	r, a := s.room, s.ask
 	sums := r.scratch.held.begin(len(r.byLeaf))
-	for _, id := range candidates {
+	for one := range s.eachRun(candidates) {
+		id := candidates[one.from]
 		if !r.single(id) {
 			return 0, false
 		}
-		sums.add(r.state[id].leaf, r.units[id].Charge.Of(a.short[0]), r.protectionOf(a, id) == none)
+		held := timesUpTo(r.units[id].Charge.Of(a.short[0]), one.to-one.from)
+		sums.add(one.leaf, held, r.protectionOf(a, id) == none)
 	}
 	for _, leaf := range sums.leaves {
 		most = addUpTo(most, sums.most(s, leaf))
