@@ -79,6 +79,7 @@ type Evaluator struct {
 	plans  map[placement.Shape]*plans
 	offers map[offersKey]*offers
 	rooms  map[placement.Shape]*shapeRooms
+	firsts *keptFirsts
 	takers []taker // by shape
 	// takersFor is who asked about them while something was releasing; news are those that
 	// were asked for.

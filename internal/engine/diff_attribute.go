@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
@@ -30,7 +31,7 @@ type tookFrom struct {
 // where it was after all, any. The chain ends with the first gainer that holds what
 // was taken for it, else with the last that holds anything. of lists the takings from
 // a loser, in their order; a taking for nobody is a chain of its own.
-func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) []int32, fated func(work, commit int32) fate) []int32 {
+func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) iter.Seq[int32], fated func(work, commit int32) fate) []int32 {
 	chain, firm := []int32{first}, 1
 	start := takings(first)
 	if start.gainer < 0 {
@@ -46,7 +47,7 @@ func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) [
 		}
 		later := func(n int32) bool { return n > at || f == staysHome }
 		next := int32(None)
-		for _, n := range of(t.gainer) {
+		for n := range of(t.gainer) {
 			if other := takings(n); later(n) && other.gainer >= 0 && !other.moves && !slices.Contains(chain, n) {
 				next = n
 				break
@@ -136,7 +137,7 @@ func (w closing) takenOf(work int32) *takenWork {
 			}
 		}
 	}
-	for _, at := range book.takingsOf(work) {
+	for at := range book.takingsOf(work) {
 		step := book.takings[at].unit.Step
 		note(book.takings[at].seats, func(*Seat) int32 { return step }) // it may have started in another form since (G5)
 		for int(step) >= len(out.last) {
@@ -278,7 +279,7 @@ func basisOf(book *Table, t taking) taking {
 	if t.is.Subtree < 0 || t.is.Resource >= 0 {
 		return t
 	}
-	for _, at := range book.takingsOf(t.unit.Work) {
+	for at := range book.takingsOf(t.unit.Work) {
 		if b := &book.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
 			return *b
 		}
@@ -308,7 +309,7 @@ func (w closing) madeWay(d *Decision, a *Action, t *taking) []TaskPlace {
 // for another or by another right, and moves the case to before the first of
 // them.
 func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
-	if len(w.Room.takingsOf(t.unit.Work)) == 1 {
+	if last := w.Room.lastOf(t.unit.Work); last < 0 || w.Room.takings[last].next == last {
 		return gone // there is no other
 	}
 	last := w.takenOf(t.unit.Work).last

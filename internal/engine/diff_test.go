@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"math/bits"
 	"slices"
 	"testing"
@@ -185,13 +186,14 @@ func TestM11Attribute(t *testing.T) {
 		{[]fate{1: holdsOther, 2: holdsNothing, 4: holdsNothing}, []int32{0}},
 		{[]fate{1: staysHome, 2: holdsOther, 4: holdsNothing}, []int32{0, 1}},
 	} {
-		of := func(loser int32) (list []int32) {
-			for at, one := range taken {
-				if one.loser == loser {
-					list = append(list, int32(at))
+		of := func(loser int32) iter.Seq[int32] {
+			return func(yield func(int32) bool) {
+				for at, one := range taken {
+					if one.loser == loser && !yield(int32(at)) {
+						return
+					}
 				}
 			}
-			return list
 		}
 		got := attribute(0, func(at int32) tookFrom { return taken[at] }, of, func(work, _ int32) fate { return c.fates[work] })
 		if !slices.Equal(got, c.want) {
