@@ -15,8 +15,8 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		return
 	}
 	f := firstsOf(s, candidates)
-	var plain []first
-	var others []offer
+	plain, others := s.told[:0], []offer(nil)
+	defer func() { s.told = plain }()
 	for _, n := range nodes {
 		if ended(s) {
 			break

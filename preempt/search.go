@@ -53,7 +53,7 @@ func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 	before := &q.search
 	q.search = search{
 		room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered,
-		listed: before.listed, runs: before.runs,
+		listed: before.listed, runs: before.runs, stood: before.stood, told: before.told,
 	}
 	r.takersFor = nil
 	return &q.ask
@@ -177,6 +177,8 @@ type search struct {
 	listed   []UnitID // the candidates
 	runs     []run    // all of them, where these are alike
 	inRuns   bool     // they are
+	stood    []int32  // scratch of standing
+	told     []first  // scratch of tryCheapest
 	here     []UnitID
 	standsOn []int32     // scratch of noneMove
 	ordered  [2][]UnitID // scratch of compareLists
@@ -328,22 +330,16 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 	r := s.room
 	// Moves make way for other moves, and what frees a limit may stand anywhere.
 	anywhere := s.ask.mode == Consolidate || !s.admitted()
-	seen := make([]bool, r.Nodes)
-	for _, id := range candidates {
-		if n := r.state[id].node; n >= 0 {
-			seen[n] = true
-			continue
-		}
-		for i := range r.units[id].Tasks {
-			seen[r.units[id].Tasks[i].Place.Node] = true
-		}
+	nodes := standing(s, candidates)
+	if anywhere {
+		return slices.Clone(nodes)
 	}
-	var out []int32
-	for n := range int32(len(seen)) {
+	out := make([]int32, 0, len(nodes))
+	for _, n := range nodes {
 		helps := func(sh placement.Shape) bool {
 			return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
 		}
-		if seen[n] && (anywhere || slices.ContainsFunc(s.ask.Shapes, helps)) {
+		if slices.ContainsFunc(s.ask.Shapes, helps) {
 			out = append(out, n)
 		}
 	}
