@@ -134,8 +134,8 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 			t.vacate(id)
 		}
 	}
-	after := s.ask.nodes(r.Index).RoomOn(s.fit.shape(), n)
-	o := offer{node: n, tasks: s.fit.rooms[n] - had, after: int32(after), list: list{nodes: []int32{n}}}
+	after := s.fit.allOn(n)
+	o := offer{node: n, tasks: s.fit.rooms[n] - had, after: after, list: list{nodes: []int32{n}}}
 	kept := t.kept()
 	for i, id := range kept.ids {
 		if r.state[id].taken {

@@ -130,6 +130,7 @@ type unitState struct {
 	bars                 bars
 	alive                bool
 	taken                bool // in the search at hand
+	counted              bool // while it is taken: see fit.counted
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)
 }

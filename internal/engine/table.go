@@ -44,7 +44,7 @@ type Table struct {
 // tableLists are lists of what a table has, each made when it is first asked for.
 type tableLists struct {
 	// outOf are where in out a workload is, once reasons are asked for.
-	outOf map[int32][]int32
+	outOf      map[int32][]int32
 	onNode     [][]int32            // the holdings by node
 	takenWorks map[int32]*takenWork // by workload, see takenOf
 	gains      map[gain][]int64     // see gainsOf
