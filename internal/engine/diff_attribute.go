@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
@@ -24,14 +23,15 @@ const (
 type tookFrom struct {
 	loser, gainer, commit int32
 	moves                 bool
+	next                  int32 // see taking.next
 }
 
 // attribute is the chain of takings that begins with one: of what its gainer has lost
 // again the next taking is the first later one that took from it or, if the gainer is
 // where it was after all, any. The chain ends with the first gainer that holds what
-// was taken for it, else with the last that holds anything. of lists the takings from
-// a loser, in their order; a taking for nobody is a chain of its own.
-func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) iter.Seq[int32], fated func(work, commit int32) fate) []int32 {
+// was taken for it, else with the last that holds anything. last is the last taking from
+// a loser, −1 if there is none; a taking for nobody is a chain of its own.
+func attribute(first int32, takings func(int32) tookFrom, last func(loser int32) int32, fated func(work, commit int32) fate) []int32 {
 	chain, firm := []int32{first}, 1
 	start := takings(first)
 	if start.gainer < 0 {
@@ -47,9 +47,13 @@ func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) i
 		}
 		later := func(n int32) bool { return n > at || f == staysHome }
 		next := int32(None)
-		for n := range of(t.gainer) {
+		for end, n := last(t.gainer), last(t.gainer); n >= 0; {
+			n = takings(n).next
 			if other := takings(n); later(n) && other.gainer >= 0 && !other.moves && !slices.Contains(chain, n) {
 				next = n
+				break
+			}
+			if n == end {
 				break
 			}
 		}
@@ -66,8 +70,8 @@ func (w closing) chainFrom(first int32) []int32 {
 	book := w.Room
 	return attribute(first, func(at int32) tookFrom {
 		t := &book.takings[at]
-		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated}
-	}, book.takingsOf, w.fateOf)
+		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated, t.next}
+	}, book.lastOf, w.fateOf)
 }
 
 // fateOf says what the workload holds in the end of what it has started by a commit.
