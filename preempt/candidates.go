@@ -35,7 +35,7 @@ func (s *search) candidates() []UnitID {
 			r.protect(int32(leaf))
 		}
 		if plainly && !r.hasOf(int32(leaf), a.Work) {
-			out = s.addStretches(out, int32(leaf), short)
+			out = addStretches(s, out, int32(leaf), short)
 			continue
 		}
 		judged, known := verdict(0), UnitID(-1)
@@ -66,9 +66,9 @@ type run struct {
 }
 
 // eachRun names the runs of candidates, which are of one each where they are not alike.
-func (s *search) eachRun(candidates []UnitID) iter.Seq[run] {
+func eachRun(s *search, candidates []UnitID) iter.Seq[run] {
 	return func(yield func(run) bool) {
-		if s.areAlike(candidates) {
+		if areAlike(s, candidates) {
 			for _, one := range s.runs {
 				if !yield(one) {
 					return
@@ -85,13 +85,13 @@ func (s *search) eachRun(candidates []UnitID) iter.Seq[run] {
 }
 
 // areAlike says whether these are all candidates, and the runs are theirs.
-func (s *search) areAlike(candidates []UnitID) bool {
+func areAlike(s *search, candidates []UnitID) bool {
 	return s.inRuns && len(candidates) == len(s.listed) && (len(candidates) == 0 || &candidates[0] == &s.listed[0])
 }
 
 // addStretches adds the candidates of a leaf to them, where of whom nothing keeps all that counts is what
 // they hold of what is short.
-func (s *search) addStretches(out []UnitID, leaf int32, short uint64) []UnitID {
+func addStretches(s *search, out []UnitID, leaf int32, short uint64) []UnitID {
 	r, a := s.room, s.ask
 	units := r.inLeaf(leaf)
 	for _, one := range r.stretchesOf(leaf) {

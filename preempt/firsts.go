@@ -33,7 +33,7 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 	}
 	var one []UnitID // of each leaf
 	last := int32(-1)
-	for some := range s.eachRun(candidates) {
+	for some := range eachRun(s, candidates) {
 		if some.leaf == last {
 			continue
 		}
@@ -185,7 +185,7 @@ type leafOfFirsts struct {
 // are not.
 func keptFor(s *search, candidates []UnitID) *keptFirsts {
 	r, a := s.room, s.ask
-	if a.AfterRelease || s.fit.rooms == nil || !s.areAlike(candidates) {
+	if a.AfterRelease || s.fit.rooms == nil || !areAlike(s, candidates) {
 		return nil
 	}
 	leaves := make([]leafOfFirsts, len(r.byLeaf))

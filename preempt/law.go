@@ -144,11 +144,11 @@ func (r *Evaluator) compare(a *ask, x, y *Unit) int {
 			return c
 		}
 	}
-	return r.compareWithin(a, x, y)
+	return compareWithin(r, a, x, y)
 }
 
 // compareWithin is compare of whom class and saturations do not tell apart.
-func (r *Evaluator) compareWithin(a *ask, x, y *Unit) int {
+func compareWithin(r *Evaluator, a *ask, x, y *Unit) int {
 	if c := cmp.Compare(x.Priority, y.Priority); c != 0 {
 		return c
 	}

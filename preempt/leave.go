@@ -113,12 +113,12 @@ type without struct {
 // some have gone already, or where nodes change otherwise than with their units.
 func withoutAll(s *search, candidates []UnitID) *without {
 	if s.fit.rooms == nil || s.fit.domain != nil || !s.ask.Still || s.ask.excessOnly ||
-		!s.areAlike(candidates) && slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
+		!areAlike(s, candidates) && slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
 		return nil
 	}
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
 	w := &without{search: s, candidates: candidates, nodes: standing(s, candidates)}
-	if !s.areAlike(candidates) {
+	if !areAlike(s, candidates) {
 		w.goes = unitSetOf(s.room, candidates)
 	}
 	return w
@@ -127,7 +127,7 @@ func withoutAll(s *search, candidates []UnitID) *without {
 // leaves says whether a unit is one of the candidates.
 func (w *without) leaves(id UnitID) bool {
 	if w.goes == nil {
-		return w.marked(id)
+		return isMarked(w.search, id)
 	}
 	return w.goes[id]
 }

@@ -90,7 +90,7 @@ func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *
 	if p.ofLeaf == nil {
 		p.ofLeaf = make([]int32, len(r.byLeaf)+1)
 	}
-	if s := a.listed; s != nil && inStanding && a.reclaims() && s.areAlike(candidates) {
+	if s := a.listed; s != nil && inStanding && a.reclaims() && areAlike(s, candidates) {
 		for _, one := range s.runs {
 			g := p.groupOf(one.leaf, r.mask(a, candidates[one.from]))
 			g.ids = append(g.ids, candidates[one.from:one.to]...)

@@ -355,12 +355,12 @@ func (s *search) tryNodes(nodes []int32, candidates []UnitID) {
 // uses again.
 func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	r := s.room
-	s.mark(candidates)
+	markAll(s, candidates)
 	here := s.here[:0]
 	for _, n := range nodes {
 		from := len(here)
 		for _, id := range r.byNode[n] {
-			if s.marked(id) && (len(nodes) == 1 || !slices.Contains(here, id)) {
+			if isMarked(s, id) && (len(nodes) == 1 || !slices.Contains(here, id)) {
 				here = append(here, id)
 			}
 		}
@@ -372,8 +372,8 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	return here
 }
 
-// mark marks the candidates, once for a search; where all of a leaf are, the leaf.
-func (s *search) mark(candidates []UnitID) {
+// markAll marks the candidates, once for a search; where all of a leaf are, the leaf.
+func markAll(s *search, candidates []UnitID) {
 	r := s.room
 	if s.ask.listed == s {
 		return
@@ -386,7 +386,7 @@ func (s *search) mark(candidates []UnitID) {
 	for from := 0; from < len(candidates); {
 		leaf := r.state[candidates[from]].leaf
 		all := len(r.byLeaf[leaf])
-		if s.areAlike(candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
+		if areAlike(s, candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
 			r.seenLeaf[leaf] = r.turn
 			from += all
 			continue
@@ -396,8 +396,8 @@ func (s *search) mark(candidates []UnitID) {
 	}
 }
 
-// marked says whether a unit is a candidate of the search that marked them last.
-func (s *search) marked(id UnitID) bool {
+// isMarked says whether a unit is a candidate of the search that marked them last.
+func isMarked(s *search, id UnitID) bool {
 	r := s.room
 	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seen[id] == r.turn
 }
@@ -603,7 +603,7 @@ func inPieces(s *search, candidates []UnitID) bool {
 func mostInAll(s *search, candidates []UnitID) (most int64, known bool) {
 	r, a := s.room, s.ask
 	sums := r.scratch.held.begin(len(r.byLeaf))
-	for one := range s.eachRun(candidates) {
+	for one := range eachRun(s, candidates) {
 		id := candidates[one.from]
 		if !r.single(id) {
 			return 0, false

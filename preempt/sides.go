@@ -101,7 +101,7 @@ func (h *sides) before(p *picker, one, other int32) bool {
 	}
 	first, second := p.head(int(h.first[one])), p.head(int(h.first[other]))
 	if h.flat {
-		return p.t.room.compareWithin(p.t.ask, first, second) < 0
+		return compareWithin(p.t.room, p.t.ask, first, second) < 0
 	}
 	return p.t.room.compare(p.t.ask, first, second) < 0
 }
