@@ -2,6 +2,7 @@ package preempt_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -68,7 +69,7 @@ func (l *life) evict(t fataler, id preempt.UnitID) {
 func (l *life) startWhoWaits(t fataler) {
 	b := l.preemptor
 	shape := b.Shapes[0]
-	u := preempt.Unit{EvictionRank: b.EvictionRank, Leaf: b.Leaf, Charge: b.Asks, GPUs: b.GPUs, Owner: -1, Running: b.Add.Tasks()}
+	u := preempt.Unit{EvictionRank: b.EvictionRank, Leaf: b.Leaf, Charge: b.Asks, GPUs: b.GPUs, Owner: -1, Running: b.Add.Tasks(), PreemptFrom: math.MinInt64, ReclaimFrom: math.MinInt64}
 	if _, ok := l.tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible); !ok {
 		return
 	}
@@ -115,7 +116,8 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 		fmt.Fprintf(&text, "queue %s quota=%d share=%d\n", q, quota, quota+draw(2))
 	}
 	some := 2 + draw(len(leaves)-1)
-	if mode == byQuota || mode == byShare {
+	gang := (mode == byQuota || mode == byShare) && draw(2) == 0 // of which is remembered who goes first on each node
+	if (mode == byQuota || mode == byShare) && !gang {
 		some = 2
 	}
 	for n := range nodes {
@@ -135,6 +137,9 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 		}
 	}
 	fmt.Fprintf(&text, "wait a/w gpu=%d priority=%d like=4", 1+draw(2), 1+draw(3))
+	if gang {
+		fmt.Fprintf(&text, " tasks=%d", 2+draw(4))
+	}
 	return text.String()
 }
 
@@ -292,6 +297,19 @@ func (l *life) alikeTake(t *testing.T, mode preempt.Mode, wants ...[]string) {
 		}
 		l.startWhoWaits(t)
 	}
+}
+
+// Who goes first on a node changes with the leaves of those who stand there, though nobody comes or goes on
+// it: with b0 and b1 gone c is the more saturated queue, and where the least is lost its c6 and c7 go first.
+func TestMemoryOfWhoIsFirst(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 2", 8) + " | queue a quota=9 | queue b quota=4 share=4 | queue c quota=5 share=5"
+	for n, lost := range []int{1, 1, 2, 2, 2, 2, 2, 2} {
+		text += fmt.Sprintf(" | run b/b%d gpu=1 on=%d lost=%d", n, n, lost)
+	}
+	for n, lost := range []int{9, 9, 9, 9, 9, 9, 1, 1} {
+		text += fmt.Sprintf(" | run c/c%d gpu=1 on=%d lost=%d", n, n, lost)
+	}
+	lifeOf(text+" | wait a/w gpu=1 tasks=2 like=4").alikeTake(t, byQuota, []string{"b1+0", "b0+0"}, []string{"c7+0", "c6+0"})
 }
 
 // Of what is found out anew again and again the steps are counted once.

@@ -316,7 +316,7 @@ func (s *scene) readWork(l *line) {
 	u := preempt.Unit{
 		Leaf: leaf, Charge: chargeOf(r, tasks), Running: int32(tasks), Rooted: l.word("rooted"),
 		Owner:       int32(l.number("owner", -1)),
-		PreemptFrom: l.number("preempt-from", 0), ReclaimFrom: l.number("reclaim-from", 0),
+		PreemptFrom: l.number("preempt-from", math.MinInt64), ReclaimFrom: l.number("reclaim-from", math.MinInt64),
 	}
 	if l.word("starts") { // in the solve at hand, and waits for nobody
 		u.Running, u.Starting, u.Started = 0, int32(tasks), true
