@@ -67,6 +67,7 @@ type promise struct {
 	// are laid again after it.
 	firm     bool
 	gathers  bool     // its time is not known, and its places are held from now on
+	after    int32    // how many commits there were when its places were gathered in this solve
 	was      *Promise // as the state has it, or nil
 	cause    *Verdict // why it is later, or is gone
 	made     int64

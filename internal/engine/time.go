@@ -123,7 +123,7 @@ type charged struct {
 type ended struct {
 	charged
 	until  int64
-	behind int32 // for whom it goes before that, plus one
+	behind []int32 // for whom it goes before that
 	// work and step are whose it is; start is the start that placed it, −1 for where it was and
 	// what is counted of all of it.
 	work, step, start int32
@@ -264,10 +264,10 @@ func (s admitting) useOverTime() []ended {
 			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, 0, -1})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1})
 		}
 	}
-	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })
+	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && len(a.behind) == 0 })
 	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
 	s.promises.tree = out
 	return out
@@ -285,7 +285,7 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 		if !ends && s.promises.seeking == 0 {
 			break
 		}
-		if (ends || one.behind != 0 && one.behind == s.promises.seeking) && !gone.has(&one) {
+		if (ends || slices.Contains(one.behind, s.promises.seeking-1)) && !gone.has(&one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}
