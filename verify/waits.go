@@ -34,7 +34,7 @@ func (v *promising) waitsFor(p *promised) {
 	var imply func(id string)
 	imply = func(id string) {
 		by := promises[id]
-		if by == nil {
+		if by == nil || by == p { // what it has itself may be leaving
 			return
 		}
 		for _, before := range by.source.Promise.WaitsFor {

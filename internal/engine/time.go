@@ -158,7 +158,16 @@ func (s promising) stayOf(i int32, one *Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
 	goes, _ := s.pool.evictedAt(w, k, one)
-	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: i + 1}
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: one.told()}
+}
+
+// told tells tasks apart that are alike at one place and end together: what stood from what has come, and what has
+// come by one start from what has by another. Of one start all stand behind the same one, or none does.
+func (s *Seat) told() int32 {
+	if s.origin >= 0 {
+		return s.origin + 1
+	}
+	return -s.commit - 1
 }
 
 // standing yields who stands in the pool, task by task.
