@@ -406,6 +406,11 @@ func (s promising) opens() {
 // whoever takes what has started so takes that too.
 func (s promising) fulfil(work int32) {
 	all := &s.promises
+	if s.pool.Lends { // what its queue keeps from lending binds others less from now on (Q5)
+		for _, p := range all.list {
+			p.tried, p.sought = 0, 0
+		}
+	}
 	if p := s.of(work); p != nil {
 		all.remove(p)
 		if all.profile != nil {

@@ -275,8 +275,12 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 }
 
 // binds says whether quotas or limits could keep a promise out at any time: not where it is
-// let in beside all that stands now and all that is promised.
+// let in beside all that stands now and all that is promised. Where queues keep from lending, that tells nothing: the
+// less such a queue uses, the more it keeps (Q5).
 func (s admitting) binds(f *Form, asks quota.Amounts) bool {
+	if s.pool.Lends {
+		return true
+	}
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -314,8 +318,11 @@ func (s admitting) until(p *promise) int64 {
 }
 
 // allLetIn says whether the queues let all in that is promised, and one more or nil, beside all
-// that stands now: then they keep no promise out at any time.
+// that stands now: then they keep no promise out at any time, but where some keep from lending (Q5).
 func (s admitting) allLetIn(more *promise) bool {
+	if s.pool.Lends {
+		return false
+	}
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
