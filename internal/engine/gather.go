@@ -67,27 +67,50 @@ func (s gathering) gather(p *promise) bool {
 		p.stays[i].Place.Pipelined = false
 	}
 	s.window(p)
-	return (!p.entitled || s.entitledOnce(p)) && s.sparesOthers(p)
+	return s.admitted(p) && (!p.entitled || s.entitledOnce(p)) && s.sparesOthers(p) // by the class of its places too
 }
 
-// entitledOnce says whether a promise without a time is within its lines once what it waits for has left.
+// entitledOnce says whether a promise without a time is within its lines once what it waits for has left: what
+// stands on its places, and what must have ended for its queues to let it in, the first to go first.
 func (s gathering) entitledOnce(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	if s.enqueuing().strict(f.Queue) {
 		return true
 	}
+	tree := s.pool.Tree
 	s.during(p.at, func(other *promise) bool { return other != p }, func() {
-		for i, one := range s.behind().standing() {
-			k := &s.world.Works[i]
-			of := s.world.FormOf(k, k.Current)
-			if of.Pool == s.index && p.overlaps(s.world.Position[one.Node], one.Devices) {
-				set := &s.world.Definition(k, k.Current).Sets[one.Set]
-				_ = s.pool.Tree.Release(int(of.Queue), s.pool.chargeOf(set, &s.world.Nodes[one.Node], one.Devices), of.NonPreemptible) // it was charged
+		stands := slices.DeleteFunc(s.use(), func(one ended) bool {
+			goes := one.node != None && s.world.NodePool[one.node] == s.index && p.overlaps(s.world.Position[one.node], one.devices)
+			if goes {
+				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
-		}
+			return goes
+		})
+		s.letIn(p, stands)
 		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
 	})
 	return entitled
+}
+
+// letIn has of what stands so much be gone that its queues let a promise in, the first to go first.
+func (s gathering) letIn(p *promise, stands []ended) {
+	tree, f, charge := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form), s.chargeOf(p)
+	slices.SortStableFunc(stands, func(a, b ended) int {
+		return cmp.Or(cmp.Compare(a.until, b.until), s.world.dividing().compareIDs(a.work, b.work))
+	})
+	for some := true; some; {
+		some = false
+		stands = slices.DeleteFunc(stands, func(one ended) bool {
+			short, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
+			helps := !ok && one.charge.Of(int32(short.Resource)) > 0 &&
+				(short.Kind == quota.Kept || s.pool.under(one.leaf, int32(short.Queue)) && (short.Kind != quota.OverQuota || one.nonPreemptible))
+			if helps {
+				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+			}
+			some = some || helps
+			return helps
+		})
+	}
 }
 
 // sparesOthers says whether all that is promised stands as it did once the places are held.
@@ -98,7 +121,7 @@ func (s gathering) sparesOthers(p *promise) bool {
 		return other.work != p.work && len(s.promises.profile.Held(other.work)) > 0 && !s.sparing().standsStill(other)
 	})
 	s.promises.profile.Release(p.work)
-	s.promises.profile.Behind(p.work, behind)
+	p.tellWay(s.promises.profile, behind)
 	if len(before) > 0 {
 		s.promises.profile.Hold(p.work, before)
 	}
@@ -116,10 +139,11 @@ func (s gathering) leave() {
 	}
 }
 
-// knowTime has a promise be one with a time: who is only waited for is there again.
+// knowTime has a promise be one with a time: who is only waited for is there again, and who stands behind it
+// goes when that comes (B6).
 func (s gathering) knowTime(p *promise) {
-	p.gathers = false
-	s.promises.profile.Behind(p.work, s.makesWay(p))
+	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+	s.promises.tellsOf(p, s.makesWay(p))
 }
 
 // gatherAgain has a promise without a time have other places, as some of its own are lost or have

@@ -127,6 +127,9 @@ type ended struct {
 	// work and step are whose it is; start is the start that placed it, −1 for where it was and
 	// what is counted of all of it.
 	work, step, start int32
+	// node and devices are its place, none of what is counted of all of it.
+	node    int32
+	devices uint64
 }
 
 // newProfile is the profile of what stands in the table now: what runs and is claimed until
@@ -249,6 +252,14 @@ func (s admitting) useOverTime() []ended {
 	if s.promises.tree != nil {
 		return s.promises.tree
 	}
+	out := slices.DeleteFunc(s.use(), func(a ended) bool { return a.until == Never && a.behind == 0 })
+	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
+	s.promises.tree = out
+	return out
+}
+
+// use lists the queues' use, of what ends and of what does not.
+func (s admitting) use() []ended {
 	w, out := s.world, []ended{}
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
@@ -261,15 +272,12 @@ func (s admitting) useOverTime() []ended {
 			end := seats[at].endsIn(w, k)
 			last = max(last, end)
 			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit})
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit, seats[at].Node, seats[at].Devices})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, 0, -1})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, 0, -1, None, 0})
 		}
 	}
-	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })
-	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
-	s.promises.tree = out
 	return out
 }
 
@@ -365,7 +373,32 @@ func (s admitting) admitted(p *promise) bool { return s.admittedAs(p, s.chargeOf
 func (s admitting) admittedAs(p *promise, charge quota.Amounts) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
+	if p.gathers {
+		return !s.binds(f, charge) || s.admittedOnce(p, charge)
+	}
 	return !s.binds(f, charge) || s.admittedIn(p.at, s.until(p), f, charge, others)
+}
+
+// admittedOnce says whether its queues let a promise without a time in, beside all that is promised to others, once
+// all has ended that stands: whatever of that must have, it waits for (B8).
+func (s admitting) admittedOnce(p *promise, charge quota.Amounts) bool {
+	tree, f := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form)
+	m := tree.Mark()
+	defer tree.Undo(m)
+	gone := letGo{outs: s.behind().outs()}
+	for _, one := range s.use() {
+		if !gone.has(&one) {
+			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+		}
+	}
+	for _, other := range s.promises.list {
+		if other != p && len(s.promises.profile.Held(other.work)) > 0 {
+			of := s.world.FormOf(&s.world.Works[other.work], other.form)
+			_ = tree.Charge(int(of.Queue), s.chargeOf(other), of.NonPreemptible) // Check bounds every sum
+		}
+	}
+	_, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
+	return ok
 }
 
 // admittedThere is admitted for a promise at the places that were found.
