@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -92,6 +93,28 @@ func (s gathering) entitledOnce(p *promise) (entitled bool) {
 	return entitled
 }
 
+// admittedOnce says whether its queues let a promise without a time in, beside all that is promised to others, once
+// all has ended that stands: whatever of that must have, it waits for (B8).
+func (s admitting) admittedOnce(p *promise, charge quota.Amounts) bool {
+	tree, f := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form)
+	m := tree.Mark()
+	defer tree.Undo(m)
+	gone := letGo{outs: s.behind().outs()}
+	for _, one := range s.use() {
+		if !gone.has(&one) {
+			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+		}
+	}
+	for _, other := range s.promises.list {
+		if other != p && len(s.promises.profile.Held(other.work)) > 0 {
+			of := s.world.FormOf(&s.world.Works[other.work], other.form)
+			_ = tree.Charge(int(of.Queue), s.chargeOf(other), of.NonPreemptible) // Check bounds every sum
+		}
+	}
+	_, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
+	return ok
+}
+
 // letIn has of what stands so much be gone that its queues let a promise in, the first to go first.
 func (s gathering) letIn(p *promise, stands []ended) {
 	tree, f, charge := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form), s.chargeOf(p)
@@ -113,8 +136,13 @@ func (s gathering) letIn(p *promise, stands []ended) {
 	}
 }
 
-// sparesOthers says whether all that is promised stands as it did once the places are held.
+// sparesOthers says whether all that is promised stands as it did once the places are held, and their queues count
+// what is promised there.
 func (s gathering) sparesOthers(p *promise) bool {
+	if s.of(p.work) == nil {
+		s.promises.add(p)
+		defer s.promises.remove(p)
+	}
 	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
 	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
@@ -317,4 +345,41 @@ func (s gathering) placeOffGathered(r reach, f *Form, d *Definition, unit gang.U
 		err = s.takeAll(d, unit)
 	}
 	return charge, found, err
+}
+
+// mayHold says whether a promise keeps no more idle than the policy lets all of them, and
+// not for longer.
+func (s promising) mayHold(p *promise) bool {
+	r := &s.pool.Policy.Reserve
+	if r.MaxHeld == math.MaxInt64 && r.MaxHold == math.MaxInt64 {
+		return true
+	}
+	held := s.idle(p)
+	if held == 0 {
+		return true
+	}
+	if later(s.world.Now, r.MaxHold) < p.at {
+		return false
+	}
+	for _, other := range s.promises.list {
+		held += s.idle(other)
+	}
+	return held <= r.MaxHeld
+}
+
+// idle is how much of the places of a promise, in milli of devices, nobody uses now.
+func (s promising) idle(p *promise) (milli int64) {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	at := 0
+	m := s.pool.Index.Mark()
+	for set, n := range p.unit.Add {
+		for range n {
+			one := &p.stays[at]
+			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
+				milli += d.Sets[set].Charge.Of(0)
+			}
+		}
+	}
+	s.pool.Index.Undo(m)
+	return milli
 }

@@ -258,7 +258,7 @@ func (s admitting) useOverTime() []ended {
 	return out
 }
 
-// use lists the queues' use, of what ends and of what does not.
+// use is the queues' use, of what ends and of what does not.
 func (s admitting) use() []ended {
 	w, out := s.world, []ended{}
 	for _, i := range s.pool.Works {
@@ -379,28 +379,6 @@ func (s admitting) admittedAs(p *promise, charge quota.Amounts) bool {
 	return !s.binds(f, charge) || s.admittedIn(p.at, s.until(p), f, charge, others)
 }
 
-// admittedOnce says whether its queues let a promise without a time in, beside all that is promised to others, once
-// all has ended that stands: whatever of that must have, it waits for (B8).
-func (s admitting) admittedOnce(p *promise, charge quota.Amounts) bool {
-	tree, f := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form)
-	m := tree.Mark()
-	defer tree.Undo(m)
-	gone := letGo{outs: s.behind().outs()}
-	for _, one := range s.use() {
-		if !gone.has(&one) {
-			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
-		}
-	}
-	for _, other := range s.promises.list {
-		if other != p && len(s.promises.profile.Held(other.work)) > 0 {
-			of := s.world.FormOf(&s.world.Works[other.work], other.form)
-			_ = tree.Charge(int(of.Queue), s.chargeOf(other), of.NonPreemptible) // Check bounds every sum
-		}
-	}
-	_, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
-	return ok
-}
-
 // admittedThere is admitted for a promise at the places that were found.
 func (s admitting) admittedThere(p *promise) bool {
 	charge, err := s.withClasses(s.world.Definition(&s.world.Works[p.work], p.form), p.unit, p.asks, s.places)
@@ -492,41 +470,4 @@ func (s admitting) entitledAt(p *promise) (entitled bool) {
 		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
 	})
 	return entitled
-}
-
-// mayHold says whether a promise keeps no more idle than the policy lets all of them, and
-// not for longer.
-func (s promising) mayHold(p *promise) bool {
-	r := &s.pool.Policy.Reserve
-	if r.MaxHeld == math.MaxInt64 && r.MaxHold == math.MaxInt64 {
-		return true
-	}
-	held := s.idle(p)
-	if held == 0 {
-		return true
-	}
-	if later(s.world.Now, r.MaxHold) < p.at {
-		return false
-	}
-	for _, other := range s.promises.list {
-		held += s.idle(other)
-	}
-	return held <= r.MaxHeld
-}
-
-// idle is how much of the places of a promise, in milli of devices, nobody uses now.
-func (s promising) idle(p *promise) (milli int64) {
-	d := s.world.Definition(&s.world.Works[p.work], p.form)
-	at := 0
-	m := s.pool.Index.Mark()
-	for set, n := range p.unit.Add {
-		for range n {
-			one := &p.stays[at]
-			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
-				milli += d.Sets[set].Charge.Of(0)
-			}
-		}
-	}
-	s.pool.Index.Undo(m)
-	return milli
 }
