@@ -302,14 +302,18 @@ func (s gathering) stands(p *promise) bool {
 	})
 }
 
-// waitedFor are the tasks on devices that are gathered. As much as they have is nobody's once they
-// have left but of whom the places are gathered for.
+// gathersFrom says whether devices of a node are gathered for a promise.
+func (p *promise) gathersFrom(node int32, devices uint64) bool {
+	return p.gathers && slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
+		return own.Place.Node == node && own.Place.Devices&devices != 0
+	})
+}
+
+// waitedFor are the tasks on devices that are gathered, and who stands behind whom they are gathered for. As much as
+// they have is nobody's once they have left but of that one.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
 	for i, one := range s.behind().standing() {
-		place := one.place(s.world)
-		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
-			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
-		}) {
+		if p.gathersFrom(s.world.Position[one.Node], one.Devices) || s.behind().stepsAside(one, i, p) {
 			stays = append(stays, s.stayOf(i, one))
 		}
 	}

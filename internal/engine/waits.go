@@ -310,7 +310,7 @@ func (s *awaiting) makesWayByThen(one *Seat, i int32) bool {
 		if s.until(other) <= s.p.at {
 			return false
 		}
-		return s.behind().stepsAside(one, i, other) || other.gathers && other.overlaps(s.world.Position[one.Node], one.Devices)
+		return s.behind().stepsAside(one, i, other) || other.gathersFrom(s.world.Position[one.Node], one.Devices)
 	})
 }
 
