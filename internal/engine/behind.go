@@ -370,7 +370,7 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 	s.asks = nil
 	return slices.ContainsFunc(s.claimants, func(it queue.Item) bool {
 		other, err := s.claimant(it, b.Work)
-		return err != nil || other != nil && other.Leaf != b.Leaf && s.mayGain(other, b.Leaf, quota.Amounts(b.Asks))
+		return err != nil || other != nil && other.Leaf != b.Leaf && s.gives(other, b.Leaf) && s.mayGain(other, quota.Amounts(b.Asks))
 	})
 }
 
