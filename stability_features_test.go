@@ -7,8 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -323,19 +321,13 @@ func (l *behindLife) step() {
 	l.state = after
 }
 
-// broken is what is unlawful in a plan. Not counted is that who has been promised something
-// waits while one alike and younger starts, as the promise of a third yields to that alone
-// (B4, M9): that is so without anybody behind anybody too.
+// broken is what is unlawful in a plan.
 func (l *behindLife) broken(plan *allot.Plan) []verify.Violation {
 	var unlawful *verify.Error
 	if err := verify.Plan(l.state, plan); !errors.As(err, &unlawful) {
 		return nil
 	}
-	return slices.DeleteFunc(unlawful.Violations, func(v verify.Violation) bool {
-		return v.Rule == "M9" && slices.ContainsFunc(plan.Reservations, func(r allot.PlannedReservation) bool {
-			return strings.HasPrefix(v.Message, strconv.Quote(r.Workload)+" waits, and ")
-		})
-	})
+	return unlawful.Violations
 }
 
 // judge looks at what a plan says of who stands behind whom.

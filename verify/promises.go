@@ -408,6 +408,12 @@ func (v *promising) gathered(p *promised) {
 			return
 		}
 	}
+	inUse := slices.DeleteFunc(slices.Clone(v.list), func(other *promised) bool { return other != p && (other.from > p.from || other.to <= p.from) })
+	for _, o := range v.outOfBounds(p, inUse, func(one *standing) bool {
+		return one.fresh && !one.moves && !p.yieldsTo(one) && !p.isServedBy(one)
+	}) {
+		v.fail(p.path, o.rule, "beside what the plan starts, %s", o.message)
+	}
 }
 
 // has says whether devices of a node are promised.
@@ -468,7 +474,7 @@ func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
 		return false
 	}
-	if p.gathers || one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
+	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
 		return false
 	}
 	return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {

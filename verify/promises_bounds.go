@@ -14,12 +14,14 @@ import (
 // and that nothing is made later than it was but for a cause (B4, B7).
 
 // letIn checks that its queue, and those above it, let a promise in when it begins: beside what
-// has not ended by then and is promised (Q2, Q3, Q10).
+// has not ended by then and is promised (Q2, Q3, Q10). One that gathers waits for whatever must have (B8).
 func (v *promising) letIn(p *promised) {
 	promises := slices.DeleteFunc(slices.Clone(v.list), func(other *promised) bool {
 		return other != p && (other.from > p.from || other.to <= p.from)
 	})
-	for _, o := range v.outOfBounds(p, promises, func(one *standing) bool { return one.until.predicted > p.from && !p.isServedBy(one) }) {
+	for _, o := range v.outOfBounds(p, promises, func(one *standing) bool {
+		return !p.gathers && one.until.predicted > p.from && !p.isServedBy(one)
+	}) {
 		v.fail(p.path, o.rule, "%s", o.message)
 	}
 }

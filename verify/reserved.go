@@ -235,7 +235,7 @@ func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
 		v.failAt(at, rulePassed, "%q does not start behind anybody", a.Workload)
 	}
 	if !slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool {
-		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && r.Promise.At.After(v.state.Now) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
+		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && (r.Promise.At.After(v.state.Now) || r.Promise.Rule == allot.ByGathering) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
 			return slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
 				return t.Node == p.Node && (len(p.Devices) == 0 || len(t.Devices) == 0 || closedTo{devices: p.Devices}.has(t.Devices))
 			})

@@ -106,7 +106,7 @@ func (w *waiting) couldBegin(besides string) bool {
 		}
 	}
 	return len(w.outOfBounds(w.p, promises, func(one *standing) bool {
-		return !w.p.isServedBy(one) && (one.until.predicted > w.p.from || stays(one.workload.source.ID))
+		return !w.p.isServedBy(one) && (!w.p.gathers && one.until.predicted > w.p.from || stays(one.workload.source.ID))
 	})) == 0
 }
 

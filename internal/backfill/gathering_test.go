@@ -13,13 +13,14 @@ import (
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 // A spot is a node of one device in the book's eyes: who stands there, since when, and until when at the latest.
-// The zero end is not known.
+// The zero end is not known. It is behind another that it stands there, of that name.
 type spot struct {
-	id, rack, by string
-	since, end   time.Time
+	id, rack, by, behind string
+	since, end           time.Time
 }
 
 // A gatherer is the book of one decision (B8): it goes through those that wait in the order in which they came,
@@ -27,6 +28,7 @@ type spot struct {
 // is the plan's, and only looked at.
 type gatherer struct {
 	plan    *allot.Plan
+	state   *allot.State
 	policy  allot.ReservePolicy
 	now     time.Time
 	spots   []spot
@@ -36,7 +38,38 @@ type gatherer struct {
 	at      time.Time // that time
 	chosen  bool      // they have been gathered in this decision
 	taken   int       // how often somebody who came before has taken of them
+	behind  int       // how many started there behind whom they are gathered for
+	quota   int       // of all that are not preemptible; 0 is none
 	started map[string]bool
+	gone    map[string]bool // who goes for whom they stood behind
+}
+
+// inUse is how much of the quota is in use.
+func (g *gatherer) inUse() (n int) {
+	for _, one := range g.spots {
+		if one.by != "" && !g.gone[one.by] {
+			n++
+		}
+	}
+	return n
+}
+
+// letsIn says whether the quota lets so many in beside some.
+func (g *gatherer) letsIn(size, beside int) bool { return g.quota == 0 || size+beside <= g.quota }
+
+// isLoose says whether a workload may be evicted, and passes on what is gathered (B6).
+func (g *gatherer) isLoose(w *allot.Workload) bool {
+	return g.policy.Evictable && w.Preemption == allot.Preemptible
+}
+
+// mayHave are the spots that are free for a workload or where others stand behind it.
+func (g *gatherer) mayHave(w *allot.Workload) (list []int) {
+	for i, one := range g.spots {
+		if one.by == "" || one.behind == w.ID {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // free are the spots that nobody is on, but for some.
@@ -62,6 +95,16 @@ func (g *gatherer) most(w *allot.Workload, list []int) (most int) {
 	return most
 }
 
+// inTurn orders workloads as they came.
+func inTurn(a, b *allot.Workload) int { return a.Submitted.Compare(b.Submitted) }
+
+// goes says whether the plan has one go for another, behind which it stood.
+func (g *gatherer) goes(id, by string) bool {
+	return slices.ContainsFunc(g.plan.Actions, func(a allot.Action) bool {
+		return a.Kind == allot.Evict && a.Workload == id && a.Reason.Code == allot.Behind && a.Reason.Workload == by
+	})
+}
+
 // before says whether one has come before the other.
 func before(a, b *allot.Workload) bool { return a.Submitted.Before(b.Submitted) }
 
@@ -78,7 +121,7 @@ func (g *gatherer) freeAt(at time.Time) (n int) {
 // knows is the time at which enough is free for a workload; zero is that nobody knows. Racks are in no life with
 // ends.
 func (g *gatherer) knows(w *allot.Workload) (first time.Time) {
-	if g.most(w, g.free(nil)) >= w.PodSets[0].Count {
+	if g.most(w, g.mayHave(w)) >= w.PodSets[0].Count && g.letsIn(w.PodSets[0].Count, g.inUse()) {
 		return g.now
 	}
 	for _, one := range g.spots {
@@ -96,6 +139,10 @@ func (g *gatherer) promise(w *allot.Workload) error {
 		g.holder, g.held = w, nil
 		return nil
 	}
+	if !g.letsIn(w.PodSets[0].Count, 0) { // it asks more than there ever is
+		g.holder = nil
+		return nil
+	}
 	if most := g.policy.MaxHeldPercent; most.Given() && int64(100*w.PodSets[0].Count) > most.Amount()*int64(len(g.spots)) {
 		g.holder = nil
 		return nil
@@ -110,7 +157,8 @@ func (g *gatherer) promise(w *allot.Workload) error {
 		return nil // it starts, or a time is known for it, before the decision is over
 	}
 	theirs := g.places(g.plan.Reservations[i].Promise.Tasks)
-	if b, l := g.cost(theirs); b != busy || l != lost || len(theirs) != len(g.held) || g.most(w, theirs) != len(theirs) {
+	if b, l := g.cost(theirs); (b != busy || l != lost) && len(g.gone) == 0 || // who goes at first may stay in the end
+		len(theirs) != len(g.held) || g.most(w, theirs) != len(theirs) {
 		return fmt.Errorf("%v is gathered for %s, %d busy and %d s lost, where %v has %d busy and %d s lost", theirs, w.ID, b, l, g.held, busy, lost)
 	}
 	g.held = theirs
@@ -173,16 +221,23 @@ func (g *gatherer) start(w *allot.Workload) error {
 	list, taken := g.places(g.plan.Actions[i].Tasks), false
 	for _, k := range list {
 		one := &g.spots[k]
-		if one.by != "" {
+		if one.by != "" && one.behind == w.ID && g.goes(one.by, w.ID) {
+			g.gone[one.by] = true
+			g.waits = append(g.waits, named(g.state, one.by))
+			slices.SortFunc(g.waits, inTurn)
+		} else if one.by != "" {
 			return fmt.Errorf("%s starts on %s, where %s stands", w.ID, one.id, one.by)
+		} else if behind := g.plan.Actions[i].Behind; behind != "" && (g.holder == nil || behind != g.holder.ID || !g.isLoose(w) || !slices.Contains(g.held, k)) {
+			return fmt.Errorf("%s starts on %s behind %s", w.ID, one.id, behind)
 		}
 		taken = taken || w != g.holder && slices.Contains(g.held, k)
-		one.by, one.since, one.end = w.ID, g.now, time.Time{}
+		*one = spot{id: one.id, rack: one.rack, by: w.ID, behind: g.plan.Actions[i].Behind, since: g.now}
 		if w.TimeLimit.Given() {
 			one.end = g.now.Add(time.Duration(w.TimeLimit.Amount()) * time.Second)
 		}
 	}
-	if len(list) != size || g.most(w, list) != size || taken && !before(w, g.holder) {
+	passes := g.plan.Actions[i].Behind != ""
+	if len(list) != size || g.most(w, list) != size || taken && !passes && !before(w, g.holder) || passes && (!taken || before(w, g.holder)) {
 		return fmt.Errorf("%s starts on %v, where %v is gathered", w.ID, list, g.held)
 	}
 	g.started[w.ID] = true
@@ -190,7 +245,10 @@ func (g *gatherer) start(w *allot.Workload) error {
 	if w == g.holder {
 		g.holder, g.held = nil, nil
 	}
-	if taken { // the same are kept, and it waits for this one too
+	switch {
+	case passes:
+		g.behind++
+	case taken: // the same are kept, and it waits for this one too
 		g.taken++
 	}
 	return nil
@@ -200,12 +258,16 @@ func (g *gatherer) start(w *allot.Workload) error {
 func (g *gatherer) may(w *allot.Workload) bool {
 	size := w.PodSets[0].Count
 	switch {
-	case g.most(w, g.free(nil)) < size:
+	case w == g.holder:
+		return g.most(w, g.mayHave(w)) >= size && g.letsIn(size, g.inUse())
+	case g.most(w, g.free(nil)) < size || !g.letsIn(size, g.inUse()):
 		return false
-	case g.holder == nil || w == g.holder || before(w, g.holder):
+	case g.holder == nil || before(w, g.holder):
+		return true
+	case g.held != nil && g.isLoose(w):
 		return true
 	case g.held != nil:
-		return g.most(w, g.free(g.held)) >= size
+		return g.most(w, g.free(g.held)) >= size && g.letsIn(size, g.inUse()+g.holder.PodSets[0].Count)
 	}
 	end := g.now.Add(time.Duration(w.TimeLimit.Amount()) * time.Second)
 	return w.TimeLimit.Given() && !end.After(g.at) || size <= g.freeAt(g.at)-g.holder.PodSets[0].Count
@@ -241,6 +303,7 @@ func (g *gatherer) decide() error {
 type gatheringLife struct {
 	state *allot.State
 	ends  map[string]time.Time
+	quota int
 	seen  map[string]int
 }
 
@@ -248,7 +311,7 @@ type gatheringLife struct {
 // long from now on (B8).
 func (l *gatheringLife) book(plan *allot.Plan) *gatherer {
 	s := l.state
-	g := &gatherer{plan: plan, policy: s.Pools[0].Policy.Reserve, now: s.Now, started: make(map[string]bool)}
+	g := &gatherer{plan: plan, state: s, policy: s.Pools[0].Policy.Reserve, now: s.Now, quota: l.quota, started: make(map[string]bool), gone: make(map[string]bool)}
 	for _, n := range s.Nodes {
 		g.spots = append(g.spots, spot{id: n.ID, rack: n.Domains["rack"]})
 	}
@@ -256,7 +319,7 @@ func (l *gatheringLife) book(plan *allot.Plan) *gatherer {
 		w := &s.Workloads[i]
 		for _, t := range w.Tasks {
 			k := slices.IndexFunc(g.spots, func(one spot) bool { return one.id == t.Node })
-			g.spots[k].by, g.spots[k].since = w.ID, t.Since
+			g.spots[k].by, g.spots[k].behind, g.spots[k].since = w.ID, t.Behind, t.Since
 			if w.TimeLimit.Given() {
 				g.spots[k].end = t.Since.Add(time.Duration(w.TimeLimit.Amount()) * time.Second)
 			}
@@ -277,7 +340,12 @@ func (l *gatheringLife) book(plan *allot.Plan) *gatherer {
 			}
 		}
 	}
-	slices.SortFunc(g.waits, func(a, b *allot.Workload) int { return a.Submitted.Compare(b.Submitted) })
+	for k := range g.spots { // where places are let go nobody is behind anybody
+		if one := &g.spots[k]; g.holder == nil || one.behind != g.holder.ID || !slices.Contains(g.held, k) {
+			one.behind = ""
+		}
+	}
+	slices.SortFunc(g.waits, inTurn)
 	return g
 }
 
@@ -312,6 +380,11 @@ func (l *gatheringLife) decide() error {
 		l.seen["kept"]++
 	}
 	l.seen["taken"] += g.taken
+	l.seen["behind"] += g.behind
+	l.seen["gone"] += len(g.gone)
+	if g.held != nil && !g.letsIn(g.holder.PodSets[0].Count, g.inUse()) {
+		l.seen["waits for the quota"]++
+	}
 	since, let := make(map[string]time.Time), make(map[string]time.Time)
 	for _, w := range s.Workloads {
 		since[w.ID] = w.HeldSince
@@ -328,6 +401,9 @@ func (l *gatheringLife) decide() error {
 // agrees says where the plan is other than the book.
 func (g *gatherer) agrees() error {
 	for _, a := range g.plan.Actions {
+		if g.gone[a.Workload] && a.Kind == allot.Evict {
+			continue
+		}
 		if a.Kind != allot.Start || !g.started[a.Workload] {
 			return fmt.Errorf("%v %s, which may not be", a.Kind, a.Workload)
 		}
@@ -368,6 +444,11 @@ func (g *gatherer) remembers(s *allot.State, since, let map[string]time.Time) er
 		}
 	}
 	return nil
+}
+
+// isBeyond says whether somebody has been promised something beyond its lines.
+func (l *gatheringLife) isBeyond() bool {
+	return slices.ContainsFunc(l.state.Workloads, func(w allot.Workload) bool { return w.Reserved != nil && !w.Reserved.Entitled })
 }
 
 // tell is the life before the decision.
@@ -422,6 +503,15 @@ func drawGathering(d *rand.Rand) (l *gatheringLife, ends, racks bool) {
 		}
 		l.state.Nodes = append(l.state.Nodes, n)
 	}
+	if !ends && !racks && d.IntN(2) == 0 {
+		if r.Evictable = d.IntN(2) == 0; !r.Evictable {
+			l.quota = 1 + d.IntN(len(l.state.Nodes))
+			l.state.Queues = []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(int64(1000 * l.quota))}}}}
+			return l, ends, racks
+		}
+		l.state.Queues = []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1_000_000)}}}}
+		return l, ends, racks
+	}
 	if d.IntN(2) == 0 { // all are within its lines once others have left (B4)
 		l.state.Queues = []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(int64(1000 * len(l.state.Nodes)))}}}}
 	}
@@ -445,8 +535,16 @@ func (l *gatheringLife) come(d *rand.Rand, i int, ends, racks bool) {
 		}
 		w.Topology.Required = "rack"
 	}
-	if len(s.Queues) > 0 {
-		w.Queue, w.Preemption = "q", allot.Preemptible // else a quota that others fill lets nobody in (Q2)
+	switch {
+	case len(s.Queues) == 0:
+	case l.quota > 0:
+		w.Queue = "q"
+	case s.Pools[0].Policy.Reserve.Evictable:
+		if w.Queue = "q"; d.IntN(2) == 0 {
+			w.Preemption, w.PodSets[0].Count = allot.Preemptible, 1
+		}
+	default:
+		w.Queue, w.Preemption = "q", allot.Preemptible
 	}
 	s.Workloads = append(s.Workloads, w)
 }
@@ -457,7 +555,7 @@ func (l *gatheringLife) come(d *rand.Rand, i int, ends, racks bool) {
 // after as long as may be.
 func TestGathering(t *testing.T) {
 	seen := make(map[string]int)
-	lives := 1000
+	lives := 1500
 	if testing.Short() { // they are small, and rare is what they are for
 		lives *= deep.Short
 	}
@@ -468,9 +566,12 @@ func TestGathering(t *testing.T) {
 			s := l.state
 			s.Now = s.Now.Add(time.Duration(d.IntN(5)) * time.Second)
 			s.Workloads = slices.DeleteFunc(s.Workloads, func(w allot.Workload) bool { return len(w.Tasks) > 0 && !l.ends[w.ID].After(s.Now) })
-			l.come(d, i, ends, racks)
+			if l.come(d, i, ends, racks); s.Pools[0].Policy.Reserve.Evictable && l.isBeyond() {
+				l.seen["beyond"]++ // who comes first by their lines the book does not know
+				break
+			}
 			if err := l.decide(); err != nil {
-				t.Fatalf("seed %d: %v\n%s", seed, err, l.tell())
+				t.Fatalf("seed %d: %v\n%s\n%s", seed, err, l.tell(), scenario.Format(l.state))
 			}
 		}
 		for what, n := range l.seen { // each by itself: order cannot matter
@@ -478,7 +579,8 @@ func TestGathering(t *testing.T) {
 		}
 	}
 	t.Logf("%v", seen)
-	if min(seen["gathers"], seen["kept"], seen["told a time"], seen["let go"]) < 100 || seen["taken"] == 0 {
+	if min(seen["gathers"], seen["kept"], seen["told a time"], seen["let go"], seen["waits for the quota"]) < 100 ||
+		min(seen["behind"], 10*seen["taken"]) < 10 || seen["gone"] == 0 || seen["beyond"] > lives/20 {
 		t.Errorf("%v", seen)
 	}
 }

@@ -36,10 +36,15 @@ func (s behind) standsBehind(one *Seat, i, work int32) bool {
 		return false
 	}
 	p := s.promising().of(work)
-	due := p != nil && p.form == s.due-1 && p.at <= max(s.world.Now, 0)
+	due := s.hasComeFor(p) && p.form == s.due-1
 	f := s.world.FormOf(k, k.Current)
 	head := s.enqueuing().strict(f.Queue) && s.world.dividing().precedes(i, f, work, s.due-1) // nobody passes it (O4)
 	return !head && s.borrows(one, s.world.Definition(k, k.Current), work, s.due-1) || due && s.stepsAside(one, i, p)
+}
+
+// hasComeFor says whether the time of a promise has come; that of one for which places are gathered is not known.
+func (s behind) hasComeFor(p *promise) bool {
+	return p != nil && !p.gathers && p.at <= max(s.world.Now, 0)
 }
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
@@ -49,7 +54,7 @@ func (s behind) stepsAside(one *Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
-	if p.gathers || p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
+	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
 	return (one.behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
@@ -128,7 +133,7 @@ func (s behind) whom(i int32, one *Seat) (holders []int32) {
 	stay := s.promising().stayOf(i, one)
 	stay.Until = max(s.world.Now, s.promises.profile.Round(stay.Until), 0)
 	for _, p := range s.promises.list {
-		if !p.gathers && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
+		if (!p.gathers || s.stepsAside(one, i, p)) && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
 			holders = append(holders, p.work)
 		}
 	}
@@ -156,7 +161,7 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 	}
 	x := s.pool.Index
 	for _, p := range slices.Clone(s.promises.list) {
-		if !bound(p) || p.at <= max(s.world.Now, 0) || s.promising().standsBefore(r.work, f, p) {
+		if !bound(p) || s.hasComeFor(p) || s.promising().standsBefore(r.work, f, p) {
 			continue
 		}
 		others := func(other *promise) bool { return other != p && bound(other) }
@@ -189,10 +194,17 @@ func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang
 func (s behind) hasCome(p *promise) bool {
 	places, now := slices.Clone(s.places), max(s.world.Now, 0)
 	defer func() { s.places = append(s.places[:0], places...) }()
-	again := *p
+	again, makeWay := *p, s.promises.profile.Behinds(p.work)
 	again.stays = slices.Clone(p.stays)
+	if p.gathers { // any time that is known is earlier
+		s.promising().gathering().knowTime(&again)
+	}
 	lifted := s.promising().lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
-	has := s.promising().seek(&again, placement.Window{From: now, Before: later(now, 1), Duration: p.duration})
+	has := s.promising().seek(&again, placement.Window{From: now, Before: later(now, 1), Duration: again.duration})
+	if p.gathers {
+		p.tellWay(s.promises.profile, makeWay)
+		s.promises.tree = nil
+	}
 	for _, other := range lifted {
 		s.promising().hold(other)
 	}
@@ -332,7 +344,7 @@ type turnOf struct {
 // comes says whether the time of a workload's promise has come, and somebody stands behind it.
 func (s behind) comes(work int32) bool {
 	p := s.promising().of(work)
-	return p != nil && p.at <= max(s.world.Now, 0) && len(s.staysBehind(p)) > 0
+	return s.hasComeFor(p) && len(s.staysBehind(p)) > 0
 }
 
 // wouldExpose is a bound: whether somebody who was refused within its lines may have a right

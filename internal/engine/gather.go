@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -67,38 +68,88 @@ func (s gathering) gather(p *promise) bool {
 		p.stays[i].Place.Pipelined = false
 	}
 	s.window(p)
-	return (!p.entitled || s.entitledOnce(p)) && s.sparesOthers(p)
+	return s.admitted(p) && (!p.entitled || s.entitledOnce(p)) && s.sparesOthers(p) // by the class of its places too
 }
 
-// entitledOnce says whether a promise without a time is within its lines once what it waits for has left.
+// entitledOnce says whether a promise without a time is within its lines once what it waits for has left: what
+// stands on its places, and what must have ended for its queues to let it in, the first to go first.
 func (s gathering) entitledOnce(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	if s.enqueuing().strict(f.Queue) {
 		return true
 	}
+	tree := s.pool.Tree
 	s.during(p.at, func(other *promise) bool { return other != p }, func() {
-		for i, one := range s.behind().standing() {
-			k := &s.world.Works[i]
-			of := s.world.FormOf(k, k.Current)
-			if of.Pool == s.index && p.overlaps(s.world.Position[one.Node], one.Devices) {
-				set := &s.world.Definition(k, k.Current).Sets[one.Set]
-				_ = s.pool.Tree.Release(int(of.Queue), s.pool.chargeOf(set, &s.world.Nodes[one.Node], one.Devices), of.NonPreemptible) // it was charged
+		stands := slices.DeleteFunc(s.use(), func(one ended) bool {
+			goes := one.node != None && s.world.NodePool[one.node] == s.index && p.overlaps(s.world.Position[one.node], one.devices)
+			if goes {
+				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
-		}
+			return goes
+		})
+		s.letIn(p, stands)
 		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
 	})
 	return entitled
 }
 
-// sparesOthers says whether all that is promised stands as it did once the places are held.
+// admittedOnce says whether its queues let a promise without a time in, beside all that is promised to others, once
+// all has ended that stands: whatever of that must have, it waits for (B8).
+func (s admitting) admittedOnce(p *promise, charge quota.Amounts) bool {
+	tree, f := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form)
+	m := tree.Mark()
+	defer tree.Undo(m)
+	gone := letGo{outs: s.behind().outs()}
+	for _, one := range s.use() {
+		if !gone.has(&one) {
+			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+		}
+	}
+	for _, other := range s.promises.list {
+		if other != p && len(s.promises.profile.Held(other.work)) > 0 {
+			of := s.world.FormOf(&s.world.Works[other.work], other.form)
+			_ = tree.Charge(int(of.Queue), s.chargeOf(other), of.NonPreemptible) // Check bounds every sum
+		}
+	}
+	_, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
+	return ok
+}
+
+// letIn has of what stands so much be gone that its queues let a promise in, the first to go first.
+func (s gathering) letIn(p *promise, stands []ended) {
+	tree, f, charge := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form), s.chargeOf(p)
+	slices.SortStableFunc(stands, func(a, b ended) int {
+		return cmp.Or(cmp.Compare(a.until, b.until), s.world.dividing().compareIDs(a.work, b.work))
+	})
+	for some := true; some; {
+		some = false
+		stands = slices.DeleteFunc(stands, func(one ended) bool {
+			short, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
+			helps := !ok && one.charge.Of(int32(short.Resource)) > 0 &&
+				(short.Kind == quota.Kept || s.pool.under(one.leaf, int32(short.Queue)) && (short.Kind != quota.OverQuota || one.nonPreemptible))
+			if helps {
+				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
+			}
+			some = some || helps
+			return helps
+		})
+	}
+}
+
+// sparesOthers says whether all that is promised stands as it did once the places are held, and their queues count
+// what is promised there.
 func (s gathering) sparesOthers(p *promise) bool {
+	if s.of(p.work) == nil {
+		s.promises.add(p)
+		defer s.promises.remove(p)
+	}
 	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
 	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other.work != p.work && len(s.promises.profile.Held(other.work)) > 0 && !s.sparing().standsStill(other)
 	})
 	s.promises.profile.Release(p.work)
-	s.promises.profile.Behind(p.work, behind)
+	p.tellWay(s.promises.profile, behind)
 	if len(before) > 0 {
 		s.promises.profile.Hold(p.work, before)
 	}
@@ -116,10 +167,11 @@ func (s gathering) leave() {
 	}
 }
 
-// knowTime has a promise be one with a time: who is only waited for is there again.
+// knowTime has a promise be one with a time: who is only waited for is there again, and who stands behind it
+// goes when that comes (B6).
 func (s gathering) knowTime(p *promise) {
-	p.gathers = false
-	s.promises.profile.Behind(p.work, s.makesWay(p))
+	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+	s.promises.tellsOf(p, s.makesWay(p))
 }
 
 // gatherAgain has a promise without a time have other places, as some of its own are lost or have
@@ -252,12 +304,12 @@ func (s gathering) stands(p *promise) bool {
 
 // waitedFor are the tasks that stood on devices when these were gathered, and could not stay there beside
 // what is gathered and promised. As much as they have is nobody's once they have left but of whom the places are
-// gathered for.
+// gathered for. What stands behind that one is of these.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
 	over := s.overfull(p)
 	for i, one := range s.behind().standing() {
 		place := one.place(s.world)
-		if one.commit < p.after && over[place.Node]&place.Devices != 0 {
+		if one.commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
 			stays = append(stays, s.stayOf(i, one))
 		}
 	}
@@ -323,4 +375,41 @@ func (s gathering) placeOffGathered(r reach, f *Form, d *Definition, unit gang.U
 		err = s.takeAll(d, unit)
 	}
 	return charge, found, err
+}
+
+// mayHold says whether a promise keeps no more idle than the policy lets all of them, and
+// not for longer.
+func (s promising) mayHold(p *promise) bool {
+	r := &s.pool.Policy.Reserve
+	if r.MaxHeld == math.MaxInt64 && r.MaxHold == math.MaxInt64 {
+		return true
+	}
+	held := s.idle(p)
+	if held == 0 {
+		return true
+	}
+	if later(s.world.Now, r.MaxHold) < p.at {
+		return false
+	}
+	for _, other := range s.promises.list {
+		held += s.idle(other)
+	}
+	return held <= r.MaxHeld
+}
+
+// idle is how much of the places of a promise, in milli of devices, nobody uses now.
+func (s promising) idle(p *promise) (milli int64) {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	at := 0
+	m := s.pool.Index.Mark()
+	for set, n := range p.unit.Add {
+		for range n {
+			one := &p.stays[at]
+			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
+				milli += d.Sets[set].Charge.Of(0)
+			}
+		}
+	}
+	s.pool.Index.Undo(m)
+	return milli
 }

@@ -287,13 +287,15 @@ func (s freeStarts) placeOf(one *Seat) placement.Place {
 }
 
 // Nobody alike and older waits for a place that a younger one got in the same plan
-// (M9): where room was made, the younger may have had its turn first.
+// (M9): where room was made, the younger may have had its turn first, and so where the older has been promised
+// something and what is promised to others has changed since its turn.
 
 // exchange has workloads that wait take the places of starts of this solve in their
 // queue that stand behind them in O1 and ask the same.
 func (s freeStarts) exchange() error {
 	w := s.world
-	if !s.replaced && len(w.Room.takings) == 0 {
+	all := s.replaced || len(w.Room.takings) > 0
+	if !all && len(s.promises.list) == 0 && !(s.pool.reserves() && s.startedToClaim) {
 		return nil
 	}
 	var lists map[int32][]queue.Item // of who waits, once some start may give way
@@ -309,7 +311,7 @@ func (s freeStarts) exchange() error {
 			return nil
 		}
 		if lists == nil {
-			lists = s.waitingByLeaf()
+			lists = s.waitingByLeaf(all)
 		}
 		for _, it := range lists[k.Form.Queue] {
 			if it.Compare(s.whole(one.work)) >= 0 {
@@ -372,13 +374,14 @@ func (s freeStarts) whole(i int32) queue.Item {
 	return s.asOrdered(queue.Item{Priority: k.Form.Priority, Due: s.world.due(k, &k.Form), Submitted: k.Submitted, Rank: k.Rank, ID: i})
 }
 
-// waitingByLeaf lists by queue what waits as a whole, in the order O1.
-func (s freeStarts) waitingByLeaf() map[int32][]queue.Item {
+// waitingByLeaf lists by queue what waits as a whole, in the order O1: all or, where no room was made, those alone
+// who have been promised something.
+func (s freeStarts) waitingByLeaf(all bool) map[int32][]queue.Item {
 	w := s.world
 	out := make(map[int32][]queue.Item)
 	for _, i := range s.seekers() {
 		k := &w.Works[i]
-		if k.Status == waiting && len(k.Others) == 0 && k.Form.Pool == s.index && len(w.Room.Seats[i]) == 0 && w.Definition(k, 0).Verdict.OK {
+		if (all || s.promising().of(i) != nil) && k.Status == waiting && len(k.Others) == 0 && k.Form.Pool == s.index && len(w.Room.Seats[i]) == 0 && w.Definition(k, 0).Verdict.OK {
 			out[k.Form.Queue] = append(out[k.Form.Queue], s.whole(i))
 		}
 	}
@@ -400,11 +403,13 @@ func (s freeStarts) takesPlaceOf(it queue.Item, commit int32) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	taken, err := s.startOrComeBack(it)
+	s.promises.at = 0 // the profile knows of the start
+	taken, err := s.startOrComeBack(it, l.own)
 	if !taken || err != nil {
 		s.unliftAll([]*lifted{l})
 		p.Index.Undo(nodes)
 		p.Tree.Undo(use)
+		s.promises.at = 0
 		return false, err
 	}
 	p.Index.Commit(nodes)
@@ -417,8 +422,8 @@ func (s freeStarts) takesPlaceOf(it queue.Item, commit int32) (bool, error) {
 }
 
 // startOrComeBack starts a workload that waits as a whole or, if this solve has
-// taken it, puts it back.
-func (s freeStarts) startOrComeBack(it queue.Item) (bool, error) {
+// taken it, puts it back, in place of one that had these seats, and for as long if that was cut to fit a hole (B1).
+func (s freeStarts) startOrComeBack(it queue.Item, instead []Seat) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	at := slices.IndexFunc(w.Room.out, func(o outUnit) bool { return o.unit.Work == it.ID && o.unit.Step == 0 })
@@ -431,10 +436,20 @@ func (s freeStarts) startOrComeBack(it queue.Item) (bool, error) {
 		return back, err
 	}
 	d := w.Definition(k, 0)
-	if d.Unsure || k.Live >= 0 && w.tied(k) {
+	unit, promised := d.Unit, s.promising().of(it.ID) != nil
+	if d.Unsure && !promised || k.Live >= 0 && w.tied(k) {
 		return false, nil
 	}
-	asks, err := s.unitAsks(d, d.Unit, true)
+	instead = slices.Clone(instead)
+	slices.SortStableFunc(instead, func(a, b Seat) int { return cmp.Compare(a.Set, b.Set) })
+	if promised {
+		unit, s.places = gang.Unit{Add: make([]int32, len(d.Sets))}, s.places[:0]
+		for i := range instead {
+			unit.Add[instead[i].Set]++
+			s.places = append(s.places, s.placeOf(&instead[i]))
+		}
+	}
+	asks, err := s.unitAsks(d, unit, true)
 	if err != nil {
 		return false, err
 	}
@@ -442,10 +457,16 @@ func (s freeStarts) startOrComeBack(it queue.Item) (bool, error) {
 	if _, ok := p.Tree.Check(int(k.Form.Queue), asks, k.Form.NonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(s.reaches(it.ID, d), &k.Form, d, d.Unit, s.reprieving().beside(it.ID, d, d.Unit), asks)
+	charge, found := asks, true
+	defer func() { s.cut = 0 }()
+	if !promised {
+		charge, found, err = s.placeUnit(s.reaches(it.ID, d), &k.Form, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
+	} else if charge, err = s.withClasses(d, unit, asks, s.places); err == nil { // they are alike, and the place is as good
+		s.cut, s.passes, err = instead[0].until, instead[0].behind, s.promising().takeAll(d, unit)
+	}
 	if !found || err != nil {
 		return false, err
 	}
 	s.unqueue(it.ID)
-	return true, s.commit(k, it, &k.Form, d.Unit, charge)
+	return true, s.commit(k, it, &k.Form, unit, charge)
 }

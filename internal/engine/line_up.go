@@ -48,10 +48,11 @@ type waitingItem struct {
 	item  queue.Item
 }
 
-// gather puts an item to those that are alike, if there can be any.
+// gather puts an item to those that are alike, if there can be any. Who has been promised something may start
+// where nobody else may.
 func (s enqueuing) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool {
 	k := &s.world.Works[it.ID]
-	if s.pool.Blocks || len(k.Others) > 0 || k.Live >= 0 {
+	if s.pool.Blocks || len(k.Others) > 0 || k.Live >= 0 || s.promises.byWork[it.ID] != nil {
 		return false
 	}
 	key := kind{leaf, k.Form.Definition, k.Form.Priority, k.Form.NonPreemptible}

@@ -584,7 +584,6 @@ func (s promising) earlier(p *promise) bool {
 	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
-		p.duration = s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
 		window.Before, window.Duration = placement.Never, p.duration
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)

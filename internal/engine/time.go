@@ -127,6 +127,9 @@ type ended struct {
 	// work and step are whose it is; start is the start that placed it, −1 for where it was and
 	// what is counted of all of it.
 	work, step, start int32
+	// node and devices are its place, none of what is counted of all of it.
+	node    int32
+	devices uint64
 }
 
 // newProfile is the profile of what stands in the table now: what runs and is claimed until
@@ -225,6 +228,14 @@ func (s admitting) useOverTime() []ended {
 	if s.promises.tree != nil {
 		return s.promises.tree
 	}
+	out := slices.DeleteFunc(s.use(), func(a ended) bool { return a.until == Never && len(a.behind) == 0 })
+	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
+	s.promises.tree = out
+	return out
+}
+
+// use is the queues' use, of what ends and of what does not.
+func (s admitting) use() []ended {
 	w, out := s.world, []ended{}
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
@@ -237,15 +248,12 @@ func (s admitting) useOverTime() []ended {
 			end := seats[at].endsIn(w, k)
 			last = max(last, end)
 			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit})
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit, seats[at].Node, seats[at].Devices})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1, None, 0})
 		}
 	}
-	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && len(a.behind) == 0 })
-	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
-	s.promises.tree = out
 	return out
 }
 
@@ -348,6 +356,9 @@ func (s admitting) admitted(p *promise) bool { return s.admittedAs(p, s.chargeOf
 func (s admitting) admittedAs(p *promise, charge quota.Amounts) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
+	if p.gathers {
+		return !s.binds(f, charge) || s.admittedOnce(p, charge)
+	}
 	return !s.binds(f, charge) || s.admittedIn(p.at, s.until(p), f, charge, others)
 }
 
@@ -442,41 +453,4 @@ func (s admitting) entitledAt(p *promise) (entitled bool) {
 		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
 	})
 	return entitled
-}
-
-// mayHold says whether a promise keeps no more idle than the policy lets all of them, and
-// not for longer.
-func (s promising) mayHold(p *promise) bool {
-	r := &s.pool.Policy.Reserve
-	if r.MaxHeld == math.MaxInt64 && r.MaxHold == math.MaxInt64 {
-		return true
-	}
-	held := s.idle(p)
-	if held == 0 {
-		return true
-	}
-	if later(s.world.Now, r.MaxHold) < p.at {
-		return false
-	}
-	for _, other := range s.promises.list {
-		held += s.idle(other)
-	}
-	return held <= r.MaxHeld
-}
-
-// idle is how much of the places of a promise, in milli of devices, nobody uses now.
-func (s promising) idle(p *promise) (milli int64) {
-	d := s.world.Definition(&s.world.Works[p.work], p.form)
-	at := 0
-	m := s.pool.Index.Mark()
-	for set, n := range p.unit.Add {
-		for range n {
-			one := &p.stays[at]
-			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
-				milli += d.Sets[set].Charge.Of(0)
-			}
-		}
-	}
-	s.pool.Index.Undo(m)
-	return milli
 }

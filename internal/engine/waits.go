@@ -78,9 +78,32 @@ func (s *awaiting) list() (named []int32) {
 	if !slices.ContainsFunc(s.goers, func(one *goer) bool { return len(one.charges) > 0 }) {
 		ask() // its queue lets it in beside all of them
 	} else {
-		s.during(s.p.at, s.isBefore, ask)
+		s.during(s.p.at, s.isBefore, func() {
+			s.leaveQueues()
+			ask()
+		})
 	}
 	return named
+}
+
+// using is what of the queues' use may be gone by the time of the promise: all where that is not known (B8).
+func (s *awaiting) using() []ended {
+	if s.p.gathers {
+		return s.use()
+	}
+	return s.useOverTime()
+}
+
+// leaveQueues has those be gone from the queues too for whom one waits whose time is not known.
+func (s *awaiting) leaveQueues() {
+	if !s.p.gathers {
+		return
+	}
+	for _, one := range s.goers {
+		for _, c := range one.charges {
+			_ = s.pool.Tree.Release(int(c.leaf), c.charge, c.nonPreemptible) // it was charged
+		}
+	}
 }
 
 // isBefore says whether a promise is one of those that are given.
@@ -211,7 +234,7 @@ func (s *awaiting) bringThere() {
 	s.standersGo(goes)
 	bounds := s.bounds()
 	if len(bounds) > 0 {
-		for _, one := range s.useOverTime() {
+		for _, one := range s.using() {
 			if s.ended(&one) && s.isBounded(one.leaf, bounds) {
 				g := goes(one.work, s.promises.profile.Round(one.until))
 				g.charges = append(g.charges, one.charged)
@@ -332,7 +355,7 @@ func (s *awaiting) bounds() (queues []int32) {
 		m := tree.Mark()
 		defer tree.Undo(m)
 		for _, one := range s.useOverTime() {
-			if s.ended(&one) {
+			if !s.p.gathers && s.ended(&one) {
 				_ = tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
 		}
@@ -354,7 +377,7 @@ func (s *awaiting) bounds() (queues []int32) {
 
 // ended says whether what is charged is gone by the time of the promise, and not as it makes way for that.
 func (s *awaiting) ended(one *ended) bool {
-	if s.promises.profile.Round(one.until) > s.p.at || slices.Contains(one.behind, s.p.work) {
+	if !s.p.gathers && s.promises.profile.Round(one.until) > s.p.at || slices.Contains(one.behind, s.p.work) {
 		return false
 	}
 	counted := s.pool.Counted && one.charge.Of(int32(s.pool.Width-1)) > 0 // of all of it (Q10)
