@@ -130,6 +130,7 @@ type unitState struct {
 	taken                bool // in the search at hand
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)
+	inClass              bool // within what its leaf is guaranteed of its classes
 }
 
 // bars are what stands against taking a unit in itself, in some of the ways.
