@@ -381,7 +381,7 @@ func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 	excess := a.excess(r, u)
 	switch {
 	case r.protectionOf(a, id) != none:
-		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf] && r.excessInClasses(id) &&
+		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf] && excessInClasses(r, id) &&
 			(!r.protectedTaken[u.Leaf] || a.lasts(r, u))
 	case excess:
 		return true
@@ -427,13 +427,13 @@ func (a *ask) lasts(r *Evaluator, u *Unit) bool {
 // excessInClasses says whether a unit that is protected by quota is excess in its classes too,
 // where it is within what its leaf is guaranteed of these: whatever is reclaimed, what a class
 // guarantees stands beside what the total does (R9, Q8).
-func (r *Evaluator) excessInClasses(id UnitID) bool {
+func excessInClasses(r *Evaluator, id UnitID) bool {
 	if !r.state[id].inClass || r.state[id].protection != byQuota {
 		return true
 	}
 	u := r.units[id]
 	return !slices.ContainsFunc(u.Charge, func(held quota.Amount) bool {
-		line, some := r.classLine(u.Leaf, held.Resource)
+		line, some := classLine(r, u.Leaf, held.Resource)
 		return some && held.Value > 0 && r.use(u.Leaf, held.Resource)-held.Value < line
 	})
 }

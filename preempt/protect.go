@@ -71,7 +71,7 @@ func withinClasses(r *Evaluator, leaf int32) {
 	for _, id := range r.inLeaf(leaf) {
 		some, fits := false, true
 		for _, a := range r.units[id].Charge {
-			if line, bound := r.classLine(leaf, a.Resource); bound && a.Value > 0 {
+			if line, bound := classLine(r, leaf, a.Resource); bound && a.Value > 0 {
 				some, fits = true, fits && a.Value <= line-sum[a.Resource]
 			}
 		}
@@ -87,7 +87,7 @@ func withinClasses(r *Evaluator, leaf int32) {
 }
 
 // classLine is what a leaf is guaranteed of a class, if it is guaranteed something (Q8).
-func (r *Evaluator) classLine(leaf, res int32) (line int64, some bool) {
+func classLine(r *Evaluator, leaf, res int32) (line int64, some bool) {
 	if int(res) >= len(r.Classed) || !r.Classed[res] {
 		return 0, false
 	}

@@ -399,7 +399,7 @@ func (w closing) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
 			continue
 		}
-		if t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) && w.tookThere(t, held) {
+		if t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) && tookThere(w, t, held) {
 			return int(why)
 		}
 		last = max(last, int(why))
@@ -413,7 +413,7 @@ func (w closing) whyLost(held int32, at int) int {
 
 // tookThere says whether a reclaim of a class took a task where it was held before: it may have
 // come elsewhere since it lost that, and have been in the class there alone (Q8).
-func (w closing) tookThere(t *taking, held int32) bool {
+func tookThere(w closing, t *taking, held int32) bool {
 	h, r := &w.Holdings[held], t.is.Resource
 	if t.is.Subtree < 0 || r < 0 || int(r) < w.Pools[t.pool].Plain {
 		return true
