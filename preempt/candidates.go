@@ -129,21 +129,32 @@ func (r *Evaluator) first(a *ask, id UnitID) verdict {
 func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
 	if a.mode == Consolidate {
-		return !slices.ContainsFunc(a.Need, func(need quota.Amount) bool {
-			return placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource) < need.Value
-		})
+		return !slices.ContainsFunc(a.Need, func(need quota.Amount) bool { return freeFor(r, a, need.Resource) < need.Value })
 	}
 	most := make([]int64, r.width)
 	if s.addMost(most, candidates) {
 		return true
 	}
 	for _, need := range a.Need {
-		if addUpTo(placement.FreeOf(a.nodes(r.Index), a.Set, need.Resource), most[need.Resource]) < need.Value {
+		if addUpTo(freeFor(r, a, need.Resource), most[need.Resource]) < need.Value {
 			return false
 		}
 	}
 	return true
 }
+
+// freeFor is what is free in all of a resource where it may serve the preemptor: on the nodes
+// of its queue, and where units may move on all, as they may leave these nodes for others.
+func freeFor(r *Evaluator, a *ask, res int32) int64 {
+	set := a.Set
+	if a.mode == Consolidate || a.relocates() {
+		set = everyNode
+	}
+	return placement.FreeOf(a.nodes(r.Index), set, res)
+}
+
+// everyNode is the set of all nodes, see [placement.Index.Free].
+const everyNode = -1
 
 // addMost bounds what may be taken of each resource, leaf by leaf until it is enough without what is
 // free: of a leaf, by R9, either its excess or what is not protected. It says whether it is enough in

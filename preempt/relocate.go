@@ -311,13 +311,8 @@ func (t *taking) startsByMoves() bool {
 // than what may move there.
 func (t *taking) tooLittle() bool {
 	r, a := t.room, t.ask
-	free := r.Index.Free(a.Set)
 	for at, need := range a.Need {
-		have := free.Milli
-		if need.Resource > 0 {
-			have = free.Amounts[need.Resource-1]
-		}
-		if have < need.Value {
+		if freeFor(r, a, need.Resource) < need.Value {
 			return true
 		}
 		if a.node >= 0 && t.fit.rooms != nil && t.fit.need == 1 &&
