@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -38,26 +37,6 @@ func TestStabilityAmiss(t *testing.T) {
 		if f := breaksInSomeWay(t, file); f == nil {
 			t.Errorf("%s holds now: it moves one folder up", file)
 		}
-	}
-}
-
-// TestCountedStop: a solve that comes to no rest within a pass is stopped after few turns, says so,
-// and has a plan (M5). Before there was such a stop it took 25,000 starts and minutes.
-func TestCountedStop(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "stability", "amiss", "M5-class-against-total.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := scenario.State(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := allot.Solve(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !plan.Work.Stopped || plan.Work.Turns > 1_000 {
-		t.Errorf("%+v: want a solve that is stopped, after at most 1,000 turns", plan.Work)
 	}
 }
 

@@ -55,7 +55,9 @@
 //     queues' below it down to the leaf. Preemption and consolidation know one
 //     class only.
 //   - A taking is excess (R9) if afterwards the use of the leaf is at or above LQ, by
-//     share LF, in some resource that the preemptor is short of and the victim holds.
+//     share LF, in some resource that the preemptor is short of and the victim holds. What is
+//     protected by quota and, best standing first, within LQ of its classes is excess only if the
+//     use is at or above LQ in each of these too (Q8).
 //   - The order of victims (M3): the lower class goes first, then the more saturated
 //     side (F9), then the more saturated queue below it, and so on to the leaf, then
 //     the lower priority, then excess before what is none, then the worse eviction
@@ -85,7 +87,10 @@
 // the side's saturation before is above margin × that of the preemptor's side
 // afterwards (R5). And either-or (R9): a victim that is quota-protected (protected at
 // all) may only be taken as excess; one that is not also as long as no such
-// protected unit of its leaf is taken. The sets of protected units are those
+// protected unit of its leaf is taken. By share a second protected unit of a leaf is taken only
+// if the leaf kept LQ though those that are out preempted what of lower priority is left of it, of
+// which no more counts than the smallest that is out: who comes below LQ by that would reclaim by
+// quota what it has lost. The sets of protected units are those
 // before the reclaim. As LQ ≤ LF whoever may reclaim by quota does so.
 //
 // Preemption: every victim is of strictly lower priority and of the same leaf,

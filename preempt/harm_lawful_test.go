@@ -219,7 +219,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	excess := r.excess(u)
 	leaf := uint32(1) << v.leaf
 	switch {
-	case r.guards(u) && (!excess || r.below&leaf != 0),
+	case r.guards(u) && (!excess || r.below&leaf != 0 || r.guarded&leaf != 0 && !r.lasts(u)),
 		!r.guards(u) && !excess && r.guarded&leaf != 0,
 		r.order == harmUnprotected && r.guards(u),
 		(r.order == harmExcess || r.onlyExcess) && !excess:
@@ -321,6 +321,36 @@ func (r *harmRun) excess(u int) bool {
 	use := r.use(r.gone).all[v.leaf]
 	for i := range use {
 		if r.counts(u, i) && use[i]-v.amount[i] >= line[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// lasts says whether, once a protected unit has gone by share after others, the leaf would keep its
+// LQ if each preemptible unit of lower priority that is left were as small as the smallest that went.
+func (r *harmRun) lasts(u int) bool {
+	if r.kind != harmByShare || r.policy.scope == preempt.NoPreemption {
+		return true
+	}
+	v, of := &r.units[u], &r.queues[r.units[u].leaf]
+	use := r.use(r.gone).all[v.leaf]
+	for i := range use {
+		left, least := use[i]-v.amount[i], v.amount[i]
+		if !r.counts(u, i) || left < of.LF[i] {
+			continue
+		}
+		for _, x := range unitsOf(r.gone) {
+			if w := &r.units[x]; w.leaf == v.leaf && w.amount[i] > 0 {
+				least = min(least, w.amount[i])
+			}
+		}
+		for x := range r.units {
+			if w := &r.units[x]; w.leaf == v.leaf && w.priority < v.priority && !w.nonPreemptible && r.gone&(1<<x) == 0 {
+				left -= max(0, w.amount[i]-least)
+			}
+		}
+		if left >= of.LQ[i] {
 			return true
 		}
 	}

@@ -385,14 +385,62 @@ func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
 	u := r.units[id]
 	excess := a.excess(r, u)
 	switch {
-	case a.kind == excessOnly || a.excessOnly:
-		return excess
-	case excess && r.protectionOf(a, id) == none:
-		return true
 	case r.protectionOf(a, id) != none:
-		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf]
+		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf] && excessInClasses(r, id) &&
+			(!r.protectedTaken[u.Leaf] || a.lasts(r, u))
+	case excess:
+		return true
+	case a.kind == excessOnly || a.excessOnly:
+		return false
 	}
 	return !r.protectedTaken[u.Leaf]
+}
+
+// lasts says whether the leaf keeps its LQ once a protected unit is gone by share after others,
+// though these preempt what of lower priority is left of it. Where that is larger than they are, the
+// leaf would come below LQ, and who is still out would reclaim by quota what a reclaim by share has
+// taken (M5).
+func (a *ask) lasts(r *Evaluator, u *Unit) bool {
+	if !a.byShare() || r.Scope == NoPreemption {
+		return true
+	}
+	units := r.inLeaf(u.Leaf)
+	for _, res := range a.short {
+		n := u.Charge.Of(res)
+		if n == 0 || r.use(u.Leaf, res)-n < r.lineOf(u.Leaf, res, true) {
+			continue
+		}
+		least := n // of those that are out
+		for _, id := range units {
+			if out := r.units[id].Charge.Of(res); r.state[id].taken && out > 0 {
+				least = min(least, out)
+			}
+		}
+		left := r.use(u.Leaf, res) - n
+		for _, id := range lowerThan(r, units, u.Priority) {
+			if !r.state[id].taken {
+				left -= max(0, r.units[id].Charge.Of(res)-least)
+			}
+		}
+		if left >= r.lineOf(u.Leaf, res, false) {
+			return true
+		}
+	}
+	return false
+}
+
+// excessInClasses says whether a unit that is protected by quota is excess in its classes too,
+// where it is within what its leaf is guaranteed of these: whatever is reclaimed, what a class
+// guarantees stands beside what the total does (R9, Q8).
+func excessInClasses(r *Evaluator, id UnitID) bool {
+	if !r.state[id].inClass || r.state[id].protection != byQuota {
+		return true
+	}
+	u := r.units[id]
+	return !slices.ContainsFunc(u.Charge, func(held quota.Amount) bool {
+		line, some := classLine(r, u.Leaf, held.Resource)
+		return some && held.Value > 0 && r.use(u.Leaf, held.Resource)-held.Value < line
+	})
 }
 
 // excess says whether the leaf is still at or above its line once the unit is

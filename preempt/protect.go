@@ -61,6 +61,38 @@ func protectByClass(r *Evaluator, leaf int32) {
 			}
 		}
 	}
+	withinClasses(r, leaf)
+}
+
+// withinClasses says which units are within what the leaf is guaranteed of their classes, best
+// standing first, whatever it uses in all. A class of which it is guaranteed nothing binds nothing.
+func withinClasses(r *Evaluator, leaf int32) {
+	sum := make([]int64, len(r.Classed))
+	for _, id := range r.inLeaf(leaf) {
+		some, fits := false, true
+		for _, a := range r.units[id].Charge {
+			if line, bound := classLine(r, leaf, a.Resource); bound && a.Value > 0 {
+				some, fits = true, fits && a.Value <= line-sum[a.Resource]
+			}
+		}
+		if r.state[id].inClass = some && fits; !r.state[id].inClass {
+			continue
+		}
+		for _, a := range r.units[id].Charge {
+			if int(a.Resource) < len(sum) {
+				sum[a.Resource] += a.Value
+			}
+		}
+	}
+}
+
+// classLine is what a leaf is guaranteed of a class, if it is guaranteed something (Q8).
+func classLine(r *Evaluator, leaf, res int32) (line int64, some bool) {
+	if int(res) >= len(r.Classed) || !r.Classed[res] {
+		return 0, false
+	}
+	line = r.lineOf(leaf, res, false)
+	return line, line > 0
 }
 
 // guards says whether a resource is divided or of a class under quota.

@@ -133,6 +133,7 @@ type unitState struct {
 	counted              bool // while it is taken: see fit.counted
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)
+	inClass              bool // within what its leaf is guaranteed of its classes
 }
 
 // bars are what stands against taking a unit in itself, in some of the ways.

@@ -283,5 +283,5 @@ func (r *roster) alone(id UnitID) bool {
 // share what they are charged, and what protects them.
 func (r *roster) judgedAlike(x, y UnitID) bool {
 	a, b := &r.state[x], &r.state[y]
-	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && (a.bars|b.bars)&budgeted == 0
+	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && a.inClass == b.inClass && (a.bars|b.bars)&budgeted == 0
 }

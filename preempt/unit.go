@@ -272,7 +272,7 @@ func (r *Evaluator) Forget(id UnitID) {
 	u := r.units[id]
 	before := r.unlist(id)
 	// A unit that no walk admitted leaves the walks of the others as they were.
-	if r.state[id].protection != none || r.state[id].byClass {
+	if r.state[id].protection != none || r.state[id].byClass || r.state[id].inClass {
 		r.walked[u.Leaf] = false
 	}
 	// It may have made the side of somebody less full, or kept others of its leaf from

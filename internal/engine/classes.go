@@ -194,6 +194,55 @@ func (p *Pool) classDivision(plain, r int) fairshare.TreeConfig {
 	return config
 }
 
+// asSafe says whether who moves for somebody is as safe on these seats as it was: no queue of
+// its path comes to use more than its quota of a class for which there are any, unless it does so
+// already. A move changes no protection (M10), and in such a class it could be reclaimed for what
+// its queue is guaranteed in all (Q8).
+func (s reprieving) asSafe(o *outUnit, seats []Seat) bool {
+	return !o.asked || s.pool.Room.Classed == nil ||
+		!slices.ContainsFunc(s.chargeAt(o.unit, seats), func(a quota.Amount) bool { return s.exposedIn(o.unit, a) })
+}
+
+// exposedIn says whether with so much of a class the unit, which is not charged now, could be
+// reclaimed by that, and could not where it was.
+func (s reprieving) exposedIn(u *preempt.Unit, a quota.Amount) bool {
+	p, r := s.pool, a.Resource
+	if int(r) >= len(p.Room.Classed) || !p.Room.Classed[r] || a.Value <= u.Charge.Of(r) {
+		return false
+	}
+	for q := u.Leaf; q >= 0; q = p.Parent[q] {
+		if a.Value > p.lineFor(ReclaimedByQuota, q, r)-p.Tree.Use(int(q), int(r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// safeGround is the definition kept off the classes in which the unit could be reclaimed with one
+// task, and could not where it was.
+func (s reprieving) safeGround(o *outUnit, d *Definition) *Definition {
+	p, off := s.pool, make(map[int32]bool)
+	k := &s.world.Works[o.unit.Work]
+	for i, c := range p.Classes {
+		for set := range d.Sets {
+			one := quota.Amount{Resource: int32(p.Plain + i), Value: d.Sets[set].Charge.Of(c.Plain)}
+			if one.Value > 0 && s.exposedIn(o.unit, one) {
+				off[one.Resource] = true
+			}
+		}
+	}
+	if len(off) == 0 {
+		return d
+	}
+	again := *d
+	again.Sets = slices.Clone(d.Sets)
+	for set := range again.Sets {
+		again.Sets[set].Placed = s.narrowed(s.world.FormOf(k, k.Current), &d.Sets[set], off)
+	}
+	again.Gang = d.Gang.Reshaped(func(set int) placement.Shape { return again.Sets[set].Placed })
+	return &again
+}
+
 // narrowed is the shape kept off the classes and models that the queue's
 // bounds admit no further task of, and off those resources of classes.
 func (s *Solver) narrowed(f *Form, shape *Shape, off map[int32]bool) placement.Shape {

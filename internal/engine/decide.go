@@ -288,7 +288,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		}
 	}
 	for passes := 0; ; passes++ {
-		if passes > mostRounds(w) && len(w.Room.takings) > mostTakings(w) {
+		if stopsPasses(w, passes) {
 			d.Work.Stopped = true
 			return nil
 		}

@@ -399,7 +399,7 @@ func (w closing) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
 			continue
 		}
-		if last = int(why); t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
+		if last = int(why); t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) && tookThere(w, t, held) {
 			gone = last
 		}
 	}
@@ -411,6 +411,16 @@ func (w closing) whyLost(held int32, at int) int {
 		return last
 	}
 	return book.whyGone(at)
+}
+
+// tookThere says whether a reclaim of a class took a task where it was held before: it may have
+// come elsewhere since it lost that, and have been in the class there alone (Q8).
+func tookThere(w closing, t *taking, held int32) bool {
+	h, r := &w.Holdings[held], t.is.Resource
+	if t.is.Subtree < 0 || r < 0 || int(r) < w.Pools[t.pool].Plain {
+		return true
+	}
+	return w.chargedAt(w.FormOf(&w.Works[h.Work], h.Form), h.TaskPlace, r) > 0
 }
 
 // whyGone is the last taking of the workload, up to this one, that was no

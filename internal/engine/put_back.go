@@ -258,14 +258,14 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 	}
 	m := x.Mark()
 	keeps := !anew && len(o.unit.Tasks) > 1 && s.pool.Policy.Fitting == gang.AnyNodes
-	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().sparing().leavesAlone(o, seats, d)
+	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().sparing().leavesAlone(o, seats, d) && s.reprieving().asSafe(o, seats)
 	if found && !d.Gang.Sliced() {
 		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
 	} else if !found {
 		x.Undo(m)
 		copy(seats, o.seats)
 		m = x.Mark()
-		found = o.takeAnew(s, seats, d)
+		found = o.takeAnew(s, seats, d) && s.reprieving().asSafe(o, seats)
 	}
 	if !found || s.claims && !o.moveTogether(s, seats, d) {
 		x.Undo(m)
@@ -280,7 +280,7 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 func (s reprieving) groundOf(o *outUnit) *Definition {
 	form := s.world.Works[o.unit.Work].Current
 	if o.asked {
-		return s.preempting().ownGround(o.unit.Work, form)
+		return s.safeGround(o, s.preempting().ownGround(o.unit.Work, form))
 	}
 	return s.world.Definition(&s.world.Works[o.unit.Work], form)
 }

@@ -68,7 +68,9 @@ func (s reprieving) exercised(t *taking, o *outUnit) bool {
 	w := s.world
 	return t.beneficiary != o.unit.Work &&
 		slices.ContainsFunc(w.Room.Seats[t.beneficiary], func(one Seat) bool { return one.commit == t.commit }) &&
-		slices.ContainsFunc(w.Room.out, func(other outUnit) bool { return other.unit == t.unit && other.ran(w) })
+		slices.ContainsFunc(w.Room.out, func(other outUnit) bool { // a claim has a place to lose, too
+			return other.unit == t.unit && slices.ContainsFunc(other.seats, func(one Seat) bool { return one.origin >= 0 })
+		})
 }
 
 // crossesWith says whether a unit that is back would put a queue beyond the line of a right.

@@ -50,6 +50,12 @@ func (w *World) divideAnew() error {
 // to rest can need.
 func mostRounds(w *World) int { return 64 + 4*len(w.Works) }
 
+// stopsPasses is the counted stop of passes (M5): a pass may begin again for each start, but not
+// after more takings than a solve that comes to rest can need.
+func stopsPasses(w *World, passes int) bool {
+	return passes > mostRounds(w) && len(w.Room.takings) > mostTakings(w)
+}
+
 // mostTakings is the counted stop of passes (M5), which only go on without end where units are
 // taken again and again: far more than the tasks that there are.
 func mostTakings(w *World) int {
