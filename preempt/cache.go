@@ -251,7 +251,10 @@ func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	}
 	slices.Reverse(s.here)
 	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
-	found, ok := r.clearPlace(a, s.fit, s.here, inOrder)
+	found, ok := s.nextAlone()
+	if !ok {
+		found, ok = r.clearPlace(a, s.fit, s.here, inOrder)
+	}
 	a.inStanding = false
 	if r.forgetTaken(); !ok || a.beyond || len(found.ids) == 0 {
 		return list{}, false
@@ -261,6 +264,31 @@ func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	found.nodes, found.plain, found.shared = a.place, s.plain(&found), r.shared
 	l.some = len(found.ids)
 	return found, true
+}
+
+// nextAlone is clearPlace of the one who goes next, where that one is plainly enough and may go as
+// things stand, which takes the same steps.
+func (s *search) nextAlone() (list, bool) {
+	r, a := s.room, s.ask
+	if len(s.here) != 1 || !a.Still || s.fit.total > 0 || !s.fit.makesRoom(s.here[0]) {
+		return list{}, false
+	}
+	id := s.here[0]
+	u := r.units[id]
+	steps := 1 + r.climb[u.Leaf]
+	if r.first(a, id) != lawful || r.Effort.Over(steps) {
+		return list{}, false
+	}
+	switch {
+	case a.reclaims():
+		if a.exceeds(r, u.Leaf) && !a.excess(r, u) {
+			return list{}, false // an excess would go before it
+		}
+	case a.mode != Preempt || r.state[id].protection != none || !s.unbounded():
+		return list{}, false
+	}
+	r.Effort.Spend(3 * steps) // of naming it, taking it, and putting it back
+	return r.listOf(id, r.classOf(a, u)), true
 }
 
 // judgedAlike says whether those on the node that was weighed last go in the order in which

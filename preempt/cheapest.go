@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-
-	"github.com/allotsched/allot/placement"
 )
 
 // tryCheapest looks for a set of nodes that are cheap to clear, for a gang of
@@ -152,7 +150,7 @@ func (f *firsts) first(s *search, n int32, here []UnitID) (first, bool) {
 		}
 	}
 	u := r.units[id]
-	if !r.alone(id) || !placement.MakesRoom(r.Index, s.fit.shape(), u.Tasks[0].Shape, u.Tasks[0].Place) {
+	if !s.fit.makesRoom(id) {
 		return first{}, false
 	}
 	return first{id, n, r.classOf(s.ask, u), u.lost(r.Now)}, true
@@ -161,11 +159,8 @@ func (f *firsts) first(s *search, n int32, here []UnitID) (first, bool) {
 // listed is search.offer of the node where it goes, but for how many tasks there is room, see
 // whole.
 func (f *firsts) listed(s *search, one first) offer {
-	own := &s.room.scratch
-	o := offer{node: one.node, list: list{nodes: s.room.oneNode(one.node), moved: s.room.units[one.id].GPUs}}
-	ids, classes := [1]UnitID{one.id}, [1]int8{one.class}
-	o.list.ids, own.ids = cut(own.ids, ids[:])
-	o.list.class, own.classes = cut(own.classes, classes[:])
+	o := offer{node: one.node, list: s.room.listOf(one.id, one.class)}
+	o.list.nodes = s.room.oneNode(one.node)
 	return o
 }
 
@@ -338,8 +333,9 @@ func (h *leastFirst[T]) leads() bool {
 func (h *leastFirst[T]) pop() T {
 	at, last := h.heap[0], len(h.heap)-1
 	h.heap[0] = h.heap[last]
-	h.heap = h.heap[:last]
-	h.down(0)
+	if h.heap = h.heap[:last]; last > 0 {
+		h.down(0)
+	}
 	h.free = append(h.free, at)
 	return h.items[at]
 }
@@ -352,24 +348,26 @@ func (h *leastFirst[T]) push(item T) {
 		h.heap = append(h.heap, int32(len(h.items)))
 		h.items = append(h.items, item)
 	}
-	for i := len(h.heap) - 1; i > 0 && h.less(i, (i-1)/2); i = (i - 1) / 2 {
-		h.heap[i], h.heap[(i-1)/2] = h.heap[(i-1)/2], h.heap[i]
-	}
+	h.up(len(h.heap)-1, 0)
 }
 
-// down lets the item at i of the heap sink to its place.
+// down lets the item at i of the heap sink to its place: along the lesser children to the end, and back
+// up, as what sinks was among the last and mostly belongs there.
 func (h *leastFirst[T]) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
-			if h.less(child, least) {
-				least = child
-			}
+	at, top := h.heap[i], i
+	for child := 2*i + 1; child < len(h.heap); child = 2*i + 1 {
+		if child+1 < len(h.heap) && h.less(child+1, child) {
+			child++
 		}
-		if least == i {
-			return
-		}
-		h.heap[i], h.heap[least] = h.heap[least], h.heap[i]
-		i = least
+		h.heap[i], i = h.heap[child], child
+	}
+	h.heap[i] = at
+	h.up(i, top)
+}
+
+// up lets the item at i of the heap rise to its place, no higher than a place above it.
+func (h *leastFirst[T]) up(i, top int) {
+	for ; i > top && h.less(i, (i-1)/2); i = (i - 1) / 2 {
+		h.heap[i], h.heap[(i-1)/2] = h.heap[(i-1)/2], h.heap[i]
 	}
 }

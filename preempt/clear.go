@@ -25,6 +25,7 @@ const (
 type list struct {
 	ids   []UnitID
 	class []int8 // by ids, when taken
+	loss  loss   // of one victim, as far as it was asked
 	kind  orderKind
 	moved int64
 	// staying: of what moves stays, before the others look for places, what can.
@@ -35,7 +36,6 @@ type list struct {
 	beside int
 	nodes  []int32 // the place; empty is anywhere
 	harm   *harm   // of the victims, nil until asked
-	loss   loss    // of one victim, as far as it was asked
 	plain  bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int
@@ -135,6 +135,14 @@ func (t *taking) kept() list {
 	out, own := t.list, &t.room.scratch
 	out.ids, own.ids = cut(own.ids, t.list.ids)
 	out.class, own.classes = cut(own.classes, t.list.class)
+	return out
+}
+
+// listOf is the list of one that is taken in the order of M3.
+func (r *Evaluator) listOf(id UnitID, class int8) list {
+	out, own := list{kind: inOrder, moved: r.units[id].GPUs}, &r.scratch
+	out.ids, own.ids = cut(own.ids, []UnitID{id})
+	out.class, own.classes = cut(own.classes, []int8{class})
 	return out
 }
 

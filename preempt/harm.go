@@ -41,8 +41,8 @@ func (l *list) victims() []UnitID { return l.ids[:len(l.ids)-l.beside] }
 
 // compareSingles is compareLists of lists of one.
 func (s *search) compareSingles(x, y *list) int {
-	a, b := s.room.units[x.ids[0]], s.room.units[y.ids[0]]
-	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
+	a, b := &s.room.state[x.ids[0]], &s.room.state[y.ids[0]]
+	if c := (pair{x.class[0], a.priority}).compare(pair{y.class[0], b.priority}); c != 0 {
 		return c
 	}
 	if c := x.loses(s.room).compare(y.loses(s.room)); c != 0 {
