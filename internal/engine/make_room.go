@@ -85,7 +85,7 @@ func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int3
 // made for one.
 func (s preempting) anyUnit(d *Definition, held []int32, try func(add []int32, asks quota.Amounts) (bool, error)) (bool, error) {
 	if held == nil && !d.Unsure {
-		return try(d.Unit.Add, slices.Clone(d.Asks))
+		return try(d.Unit.Add, slices.Clip(d.Asks))
 	}
 	units, _ := d.Gang.Units(held, roomChoices)
 	for _, unit := range units {
@@ -146,7 +146,7 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	if s.beyondHelp(f, asks) {
 		return nil, nil
 	}
-	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
+	b := s.likeLast(k, it, at, add, asks)
 	if !b.Entitled {
 		if s.due != 0 && s.phase == withinLines && !s.enqueuing().strict(f.Queue) {
 			return nil, nil // when nobody else moves (M9)
@@ -180,7 +180,8 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	case err != nil || proposal == nil && !p.Index.Releasing():
 		return nil, err
 	case !p.Index.Releasing():
-		return &way{preemptor: b, proposal: proposal}, nil
+		s.found = way{preemptor: b, proposal: proposal}
+		return &s.found, nil
 	}
 	return s.claimOrEvict(it, at, b, proposal != nil)
 }
@@ -207,18 +208,19 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine && v.Code != GuaranteeCut })
 	b.Cap = s.capOf()
-	modes, passes := s.modes(it, at, b), []int{0}
-	if k := s.pool.Policy.relocations(); k > 0 && len(s.pool.Nodes) > 1 {
-		passes = append(passes, k) // the same once more, with moves (M10)
-	}
-	for _, b.Relocations = range passes {
+	modes, passes := s.modes(it, at, b), [2]int{0, s.pool.Policy.relocations()}
+	for pass := range passes {
+		if pass > 0 && (passes[pass] <= 0 || len(s.pool.Nodes) <= 1) {
+			break // else the same once more, with moves (M10)
+		}
+		b.Relocations = passes[pass]
 		var again []preempt.Mode // where somebody might go, but that is not enough
 		for _, mode := range modes {
 			best, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
 			if mode == preempt.Due {
 				if found && !exposing(s).wouldExpose(b, best.Justifications) {
-					return kept(best), nil
+					return s.keep(best), nil
 				}
 				continue
 			}
@@ -227,7 +229,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				s.decision.Work.Cut++
 			}
 			if found {
-				proposal := kept(best)
+				proposal := s.keep(best)
 				if lasts, err := s.lasts(b, proposal); lasts || err != nil {
 					return proposal, err
 				}
@@ -245,8 +247,11 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 	return nil, s.ctx.Err()
 }
 
-// kept is a proposal in memory of its own.
-func kept(p preempt.Proposal) *preempt.Proposal { return &p }
+// keep keeps a proposal until the next one.
+func (s preempting) keep(p preempt.Proposal) *preempt.Proposal {
+	s.proposed = p
+	return &s.proposed
+}
 
 // relocations is how many units the policy lets move beside victims (M10).
 func (p *Policy) relocations() int {
@@ -263,7 +268,7 @@ func (p *Policy) relocations() int {
 // modes are the ways that the policy lets be tried, in their order.
 func (s preempting) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
 	policy, f := &s.pool.Policy, s.world.FormOf(&s.world.Works[it.ID], at)
-	var modes []preempt.Mode
+	modes := s.modesAtHand[:0]
 	if s.due != 0 {
 		return append(modes, preempt.Due)
 	}
@@ -297,6 +302,30 @@ func (s preempting) beyondHelp(f *Form, asks quota.Amounts) bool {
 	}
 	s.shortfalls = s.pool.Tree.Shortfalls(s.shortfalls[:0], int(f.Queue), asks, f.NonPreemptible)
 	return slices.ContainsFunc(s.shortfalls, func(short quota.Shortfall) bool { return short.Kind == quota.OverQuota })
+}
+
+// likeLast is the beneficiary of a question. Where the last one asked the same and nothing but who asks is
+// another, it is that one again.
+func (s preempting) likeLast(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
+	p, f, b := s.pool, s.world.FormOf(k, at), s.asked
+	if b == nil || f.Definition != b.Equivalence || it.Stage > 0 || b.Leaf != f.Queue || b.NonPreemptible != f.NonPreemptible || b.Priority != f.Priority ||
+		!s.asksAlone(k, at, add) || b.Still == p.Index.Releasing() {
+		b = s.beneficiary(k, it, at, slices.Clone(add), slices.Clone(asks))
+		if s.asked = nil; b.Equivalence >= 0 && it.Stage <= 0 && s.asksAlone(k, at, add) {
+			s.asked = b
+		}
+		return b
+	}
+	b.Submitted, b.Rank, b.Work, b.Entitled = k.Submitted, k.Rank, it.ID, p.Room.Entitled(f.Queue, asks)
+	return b
+}
+
+// asksAlone says whether what a workload asks of the evaluator, but for who it is, depends on nothing but what
+// defines it.
+func (s preempting) asksAlone(k *Work, at int16, add []int32) bool {
+	d := s.world.Definition(k, at)
+	return (k.Live < 0 || !s.world.holds(k)) && len(s.promises.list) == 0 && s.due == 0 && len(d.Stranger) == 0 && !d.Gang.Constrained() &&
+		!s.pool.Classed() && slices.Equal(add, d.Unit.Add)
 }
 
 // beneficiary describes the unit to the room.
