@@ -251,10 +251,7 @@ func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	}
 	slices.Reverse(s.here)
 	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
-	found, ok := s.nextAlone()
-	if !ok {
-		found, ok = r.clearPlace(a, s.fit, s.here, inOrder)
-	}
+	found, ok := r.clearPlace(a, s.fit, s.here, inOrder)
 	a.inStanding = false
 	if r.forgetTaken(); !ok || a.beyond || len(found.ids) == 0 {
 		return list{}, false
@@ -264,31 +261,6 @@ func weighNext(s *search, l *inLine, n int32) (list, bool) {
 	found.nodes, found.plain, found.shared = a.place, s.plain(&found), r.shared
 	l.some = len(found.ids)
 	return found, true
-}
-
-// nextAlone is clearPlace of the one who goes next, where that one is plainly enough and may go as
-// things stand, which takes the same steps.
-func (s *search) nextAlone() (list, bool) {
-	r, a := s.room, s.ask
-	if len(s.here) != 1 || !a.Still || s.fit.total > 0 || !s.fit.makesRoom(s.here[0]) {
-		return list{}, false
-	}
-	id := s.here[0]
-	u := r.units[id]
-	steps := 1 + r.climb[u.Leaf]
-	if r.first(a, id) != lawful || r.Effort.Over(steps) {
-		return list{}, false
-	}
-	switch {
-	case a.reclaims():
-		if a.exceeds(r, u.Leaf) && !a.excess(r, u) {
-			return list{}, false // an excess would go before it
-		}
-	case a.mode != Preempt || r.state[id].protection != none || !s.unbounded():
-		return list{}, false
-	}
-	r.Effort.Spend(3 * steps) // of naming it, taking it, and putting it back
-	return r.listOf(id, r.classOf(a, u)), true
 }
 
 // judgedAlike says whether those on the node that was weighed last go in the order in which
@@ -321,7 +293,7 @@ func (s *search) stands(l *list) bool {
 		return false
 	}
 	if a.mode == Preempt {
-		return s.unbounded() && !slices.ContainsFunc(l.ids, func(id UnitID) bool { return r.state[id].protection != none })
+		return s.ask.unbounded(s.room) && !slices.ContainsFunc(l.ids, func(id UnitID) bool { return r.state[id].protection != none })
 	}
 	id := l.ids[0]
 	u := r.units[id]
@@ -341,7 +313,7 @@ func (s *search) plain(l *list) bool {
 		return false
 	}
 	if a.mode == Preempt {
-		return s.unbounded()
+		return s.ask.unbounded(s.room)
 	}
 	leaf, mask := r.state[l.ids[0]].leaf, r.mask(a, l.ids[0])
 	return len(l.ids) == 1 && !slices.ContainsFunc(s.here, func(id UnitID) bool {
@@ -360,7 +332,7 @@ func noteBeyond(s *search, n int32) {
 // though nobody goes; it is empty where that is all of it, or E8 binds nothing.
 func leeway(s *search) (some []int64) {
 	r, a := s.room, s.ask
-	if a.mode != Preempt || s.unbounded() {
+	if a.mode != Preempt || s.ask.unbounded(s.room) {
 		return nil
 	}
 	for _, asks := range a.Asks {
@@ -373,22 +345,6 @@ func leeway(s *search) (some []int64) {
 		}
 	}
 	return some
-}
-
-// unbounded says whether E8 binds nobody, whoever goes.
-func (s *search) unbounded() bool {
-	r, a := s.room, s.ask
-	for _, asks := range a.Asks {
-		if !r.divides(asks.Resource) {
-			continue
-		}
-		for q := a.Leaf; q >= 0; q = r.parent(q) {
-			if r.use(q, asks.Resource)+asks.Value > max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // protectAll brings the protection of every leaf from which preemption may take

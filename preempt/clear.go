@@ -138,14 +138,6 @@ func (t *taking) kept() list {
 	return out
 }
 
-// listOf is the list of one that is taken in the order of M3.
-func (r *Evaluator) listOf(id UnitID, class int8) list {
-	out, own := list{kind: inOrder, moved: r.units[id].GPUs}, &r.scratch
-	out.ids, own.ids = cut(own.ids, []UnitID{id})
-	out.class, own.classes = cut(own.classes, []int8{class})
-	return out
-}
-
 // cut copies a list to the end of a slab, or of a new one.
 func cut[T any](slab, from []T) (out, rest []T) {
 	const size = 512
@@ -245,8 +237,11 @@ func (t *taking) end() {
 // clearPlace takes of the candidates until the preemptor starts, spares whom it
 // can, and leaves the world as it was. The result is judged in full.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
-	t := r.begin(a, f, kind)
 	a.allGone = false
+	if found, ok := r.clearPlainly(a, f, candidates, kind); ok {
+		return found, true
+	}
+	t := r.begin(a, f, kind)
 	before := r.usesBefore(a)
 	fill := t.fill
 	if kind == oneOnly {

@@ -17,6 +17,7 @@ type fit struct {
 	// there are none; focus is the only one in which room counts, −1 all.
 	domain []int32
 	focus  int32
+	places []placement.Place // scratch of needed
 }
 
 func (r *Evaluator) newFit(a *ask) *fit {
@@ -134,17 +135,6 @@ func (f *fit) missingOn(n int32) int64 {
 		return 0
 	}
 	return int64(f.need) - int64(f.total) + int64(f.rooms[n])
-}
-
-// makesRoom is a sound bound: whether a unit that goes leaves room for one task more on its node, where
-// room is counted. False is that it is not plain.
-func (f *fit) makesRoom(id UnitID) bool {
-	r := f.room
-	if f.rooms == nil || !r.alone(id) {
-		return false
-	}
-	t := &r.units[id].Tasks[0]
-	return placement.MakesRoom(r.Index, f.shape(), t.Shape, t.Place)
 }
 
 // shape is that of the preemptor's only set with tasks.

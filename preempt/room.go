@@ -159,6 +159,7 @@ type scratch struct {
 	shapesTried []placement.Shape
 	homeless    []placement.Shape // see taking.homeless
 	held        heldByLeaf        // of takesTooLittle
+	plainly     []UnitID          // of clearPlainly
 }
 
 // protection is how a unit is protected (R8).
