@@ -90,8 +90,8 @@ func holdsMore(x *Index, sh *shape, gone Shape, p Place) bool {
 }
 
 // MustGo is how many of some tasks of one shape, which stand on one node, have to go, whichever of them
-// that are, so that there is room for a task of another shape, or the same, where there is none. 0 is that
-// all of them are not enough, or that it is not plain.
+// that are, so that there is room for a task of another shape, or the same, where there is none: more than
+// they are if all of them are not enough. 0 is that it is not plain.
 func MustGo(x *Index, s, gone Shape, places []Place) int {
 	sh, was := x.shape(s), x.shape(gone)
 	if sh == nil || was == nil || len(places) == 0 || !x.allowedOn(sh, places[0].Node) || slices.ContainsFunc(places, func(p Place) bool { return p.Pipelined }) {
@@ -118,10 +118,7 @@ func MustGo(x *Index, s, gone Shape, places []Place) int {
 		}
 		n = max(n, devices)
 	}
-	if n > int64(len(places)) {
-		return 0
-	}
-	return int(n)
+	return int(min(n, int64(len(places))+1))
 }
 
 // mustGoOf is MustGo as far as devices decide it: whole ones of one model on no island.

@@ -254,7 +254,7 @@ func (m *machine) mustGo(t *rapid.T, one held) {
 			m.actions["several must go"]++
 		}
 		mark := m.index.Mark()
-		for gone := range n {
+		for gone := range min(n, len(places)) {
 			if room := m.index.RoomOn(asks, one.place.Node); room > 0 {
 				t.Fatalf("room for %d of %+v with %d of %d gone", room, m.requests[i], gone, n)
 			}
@@ -262,8 +262,11 @@ func (m *machine) mustGo(t *rapid.T, one held) {
 				t.Fatal(err)
 			}
 		}
-		if m.index.RoomOn(asks, one.place.Node) == 0 {
-			t.Fatalf("no room for %+v with %d of %+v gone", m.requests[i], n, m.requests[one.shape])
+		if n > len(places) {
+			m.actions["too few go"]++
+		}
+		if room := m.index.RoomOn(asks, one.place.Node); room > 0 != (n <= len(places)) {
+			t.Fatalf("room for %d of %+v with %d of %d %+v gone, of which %d must", room, m.requests[i], min(n, len(places)), len(places), m.requests[one.shape], n)
 		}
 		m.index.Undo(mark)
 	}
@@ -396,7 +399,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 		t.Fatal(err)
 	}
 	least := map[string]int{"makes room for another": 1, "several must go": 1} // what goes seldom is as large as what another asks
-	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
 		want, seldom := least[name]
 		if !seldom {
 			want = checks / 20

@@ -238,8 +238,8 @@ func (t *taking) end() {
 // can, and leaves the world as it was. The result is judged in full.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	a.allGone = false
-	if found, ok := r.clearPlainly(a, f, candidates, kind); ok {
-		return found, true
+	if found, ok, plain := r.clearPlainly(a, f, candidates, kind); plain {
+		return found, ok
 	}
 	t := r.begin(a, f, kind)
 	before := r.usesBefore(a)

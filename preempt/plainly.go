@@ -10,37 +10,33 @@ import (
 // counting what they hold. Then none has to be taken, and put back, to find that out.
 
 // clearPlainly is clearPlace of one node for a single task, in the steps that it would take there, where
-// whoever goes first is enough, or those who do are alike and as many are needed. False is that this is
-// not plain.
-func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
-	if kind != inOrder || len(a.place) != 1 || f.rooms == nil || f.need != 1 || f.total > 0 || f.domain != nil || !a.Still || a.AfterRelease ||
-		a.relocates() || a.withinLines || r.Lends || len(r.budgets) > 0 || len(candidates) == 0 {
-		return list{}, false
-	}
-	if _, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible); !ok {
-		return list{}, false
+// whoever goes first is enough, or those who stand there are alike, and as many are needed or all too few.
+// Else it is not plain.
+func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind orderKind) (found list, ok, plain bool) {
+	if kind != inOrder || !f.countsOneNode() || len(candidates) == 0 {
+		return list{}, false, false
 	}
 	r.forgetTaken()
 	a.kind = inOrder
-	ids := candidates
 	switch {
 	case a.reclaims():
 		if len(candidates) > 1 || !r.goesNow(a, candidates[0]) { // whoever goes next depends on who has gone
-			return list{}, false
+			return list{}, false, false
 		}
-	case a.mode != Preempt || !a.unbounded(r):
-		return list{}, false
+	case a.mode != Preempt || !a.unbounded(r) || slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none }):
+		return list{}, false, false
 	case !a.inStanding:
 		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
-		ids = r.scratch.plainly
-		slices.SortFunc(ids, r.better)
+		candidates = r.scratch.plainly
+		slices.SortFunc(candidates, r.better)
 	}
-	ids = f.needed(ids)
-	if len(ids) == 0 || slices.ContainsFunc(ids, func(id UnitID) bool { return a.mode == Preempt && r.state[id].protection != none }) {
-		return list{}, false
+	n := f.needed(candidates)
+	if n == 0 || n > len(candidates) && a.mode != Preempt {
+		return list{}, false, false
 	}
-	times := 3 // they are named, taken and put back
-	if len(ids) > 1 {
+	enough := n <= len(candidates)
+	ids, times := candidates[len(candidates)-min(n, len(candidates)):], 3 // they are named, taken and put back
+	if n > 1 && enough {
 		times = 5 // and each is put back and taken again, to see whether it is needed
 	}
 	steps := len(candidates) / lookedAt
@@ -48,10 +44,25 @@ func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind order
 		steps += times * (1 + r.climb[r.state[id].leaf])
 	}
 	if r.Effort.Over(steps) {
-		return list{}, false
+		return list{}, false, false
 	}
 	r.Effort.Spend(steps)
-	return r.listOf(a, ids), true
+	if a.allGone = !enough; !enough {
+		return list{}, false, true
+	}
+	return r.listOf(a, ids), true, true
+}
+
+// countsOneNode says whether the question at hand is whether one node takes one task, by what it has room
+// for as things stand.
+func (f *fit) countsOneNode() bool {
+	r, a := f.room, f.ask
+	if len(a.place) != 1 || f.rooms == nil || f.need != 1 || f.total > 0 || f.domain != nil || !a.Still || a.AfterRelease ||
+		a.relocates() || a.withinLines || r.Lends || len(r.budgets) > 0 {
+		return false
+	}
+	_, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible)
+	return ok
 }
 
 // goesNow says whether a reclaim may take a unit as things stand, before any excess that might go before
@@ -61,24 +72,28 @@ func (r *Evaluator) goesNow(a *ask, id UnitID) bool {
 	return r.judge(a, id) == lawful && (!a.exceeds(r, u.Leaf) || a.excess(r, u))
 }
 
-// needed are those, of units of one node in the order of standing, who go first and make room for one task
-// more on it where there is none, none of whom can be spared; they are none where this is not plain.
-func (f *fit) needed(ids []UnitID) []UnitID {
-	last := len(ids) - 1
-	if f.makesRoom(ids[last]) {
-		return ids[last:]
+// needed is how many of the units of one node go, in the order of standing the last, to make room for one
+// task more on it where there is none, none of whom can be spared: more than they are where all are too few.
+// 0 is that this is not plain.
+func (f *fit) needed(ids []UnitID) int {
+	if f.makesRoom(ids[len(ids)-1]) {
+		return 1
 	}
 	r := f.room
 	shape, places := placement.Shape(-1), f.places[:0]
 	for _, id := range slices.Backward(ids) {
-		if t := &r.units[id].Tasks[0]; r.alone(id) && (shape < 0 || t.Shape == shape) {
-			shape, places = t.Shape, append(places, t.Place)
-			continue
+		t := &r.units[id].Tasks[0]
+		if !r.alone(id) || shape >= 0 && t.Shape != shape {
+			break
 		}
-		break
+		shape, places = t.Shape, append(places, t.Place)
 	}
 	f.places = places
-	return ids[len(ids)-placement.MustGo(r.Index, f.shape(), shape, places):]
+	n := placement.MustGo(r.Index, f.shape(), shape, places)
+	if n > len(places) && len(places) < len(ids) {
+		return 0 // with the others it may be enough
+	}
+	return n
 }
 
 // makesRoom is a sound bound: whether a unit that goes leaves room for one task more on its node, where
