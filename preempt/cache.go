@@ -293,7 +293,7 @@ func (s *search) stands(l *list) bool {
 		return false
 	}
 	if a.mode == Preempt {
-		return s.ask.unbounded(s.room) && !slices.ContainsFunc(l.ids, func(id UnitID) bool { return r.state[id].protection != none })
+		return a.unbounded(r) && r.plainlyRanked(a, l.ids)
 	}
 	id := l.ids[0]
 	u := r.units[id]

@@ -23,7 +23,7 @@ func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind order
 		if len(candidates) > 1 || !r.goesNow(a, candidates[0]) { // whoever goes next depends on who has gone
 			return list{}, false, false
 		}
-	case a.mode != Preempt || !a.unbounded(r) || slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none }):
+	case a.mode != Preempt || !a.unbounded(r) || !r.plainlyRanked(a, candidates):
 		return list{}, false, false
 	case !a.inStanding:
 		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
@@ -63,6 +63,11 @@ func (f *fit) countsOneNode() bool {
 	}
 	_, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible)
 	return ok
+}
+
+// plainlyRanked says whether E7 keeps none of some units, whoever of them goes.
+func (r *Evaluator) plainlyRanked(a *ask, ids []UnitID) bool {
+	return !slices.ContainsFunc(ids, func(id UnitID) bool { return r.state[id].protection != none }) || r.allBelow(a.Preemptor)
 }
 
 // goesNow says whether a reclaim may take a unit as things stand, before any excess that might go before
