@@ -25,7 +25,7 @@ const (
 type list struct {
 	ids   []UnitID
 	class []int8 // by ids, when taken
-	loss  loss   // of one victim, as far as it was asked
+	harm  harm   // of the victims, as far as it was asked
 	kind  orderKind
 	moved int64
 	// staying: of what moves stays, before the others look for places, what can.
@@ -35,7 +35,6 @@ type list struct {
 	// beside: of ids the last so many find other places beside the victims (M10).
 	beside int
 	nodes  []int32 // the place; empty is anywhere
-	harm   *harm   // of the victims, nil until asked
 	plain  bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int
