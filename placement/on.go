@@ -112,7 +112,7 @@ func MustGo(x *Index, s, gone Shape, places []Place) int {
 		}
 	}
 	if sh.count > 0 {
-		devices := x.mustGoOf(sh, was, nd, places)
+		devices := mustGoOf(x, sh, was, nd, places)
 		if devices == 0 {
 			return 0
 		}
@@ -122,7 +122,7 @@ func MustGo(x *Index, s, gone Shape, places []Place) int {
 }
 
 // mustGoOf is MustGo as far as devices decide it: whole ones of one model on no island.
-func (x *Index) mustGoOf(sh, was *shape, nd *node, places []Place) int64 {
+func mustGoOf(x *Index, sh, was *shape, nd *node, places []Place) int64 {
 	if !sh.whole || !was.whole || was.count == 0 || sh.island != AnyIsland {
 		return 0
 	}

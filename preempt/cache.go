@@ -293,7 +293,7 @@ func (s *search) stands(l *list) bool {
 		return false
 	}
 	if a.mode == Preempt {
-		return a.unbounded(r) && r.plainlyRanked(a, l.ids)
+		return a.unbounded(r) && plainlyRanked(r, a, l.ids)
 	}
 	id := l.ids[0]
 	u := r.units[id]

@@ -159,7 +159,7 @@ func (f *firsts) first(s *search, n int32, here []UnitID) (first, bool) {
 // listed is search.offer of the node where it goes, but for how many tasks there is room, see
 // whole.
 func (f *firsts) listed(s *search, one first) offer {
-	o := offer{node: one.node, list: s.room.listOf(s.ask, []UnitID{one.id})}
+	o := offer{node: one.node, list: listOf(s.room, s.ask, []UnitID{one.id})}
 	o.list.nodes = s.room.oneNode(one.node)
 	return o
 }

@@ -237,7 +237,7 @@ func (t *taking) end() {
 // can, and leaves the world as it was. The result is judged in full.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	a.allGone = false
-	if found, ok, plain := r.clearPlainly(a, f, candidates, kind); plain {
+	if found, ok, plain := clearPlainly(r, a, f, candidates, kind); plain {
 		return found, ok
 	}
 	t := r.begin(a, f, kind)

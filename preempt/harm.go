@@ -17,7 +17,13 @@ func (s *search) compareLists(x, y *list) int {
 	}
 	s.room.Effort.Spend(len(x.ids) + len(y.ids))
 	one, other := s.harmOf(x), s.harmOf(y)
-	if c := cmp.Or(s.comparePairs(x, y), one.lost.compare(other.lost), cmp.Compare(one.works, other.works)); c != 0 {
+	if c := s.comparePairs(x, y); c != 0 {
+		return c
+	}
+	if c := one.lost.compare(other.lost); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(one.works, other.works); c != 0 {
 		return c
 	}
 	byOrder := 0
@@ -26,7 +32,7 @@ func (s *search) compareLists(x, y *list) int {
 		s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
 		byOrder = slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
 	case one.backward && other.backward:
-		byOrder = s.compareBackward(x.victims(), y.victims())
+		byOrder = compareBackward(s, x.victims(), y.victims())
 	default:
 		byOrder = slices.CompareFunc(x.orderedByHarm(), y.orderedByHarm(), s.inOrder)
 	}
@@ -44,7 +50,7 @@ func (s *search) comparePairs(x, y *list) int {
 }
 
 // compareBackward compares two lists from their ends.
-func (s *search) compareBackward(x, y []UnitID) int {
+func compareBackward(s *search, x, y []UnitID) int {
 	for i, j := len(x)-1, len(y)-1; i >= 0 && j >= 0; i, j = i-1, j-1 {
 		if c := s.inOrder(x[i], y[j]); c != 0 {
 			return c

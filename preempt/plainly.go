@@ -12,7 +12,7 @@ import (
 // clearPlainly is clearPlace of one node for a single task, in the steps that it would take there, where
 // whoever goes first is enough, or those who stand there are alike, and as many are needed or all too few.
 // Else it is not plain.
-func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind orderKind) (found list, ok, plain bool) {
+func clearPlainly(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (found list, ok, plain bool) {
 	if kind != inOrder || !f.countsOneNode() || len(candidates) == 0 {
 		return list{}, false, false
 	}
@@ -20,10 +20,10 @@ func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind order
 	a.kind = inOrder
 	switch {
 	case a.reclaims():
-		if len(candidates) > 1 || !r.goesNow(a, candidates[0]) { // whoever goes next depends on who has gone
+		if len(candidates) > 1 || !goesNow(r, a, candidates[0]) { // whoever goes next depends on who has gone
 			return list{}, false, false
 		}
-	case a.mode != Preempt || !a.unbounded(r) || !r.plainlyRanked(a, candidates):
+	case a.mode != Preempt || !a.unbounded(r) || !plainlyRanked(r, a, candidates):
 		return list{}, false, false
 	case !a.inStanding:
 		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
@@ -50,7 +50,7 @@ func (r *Evaluator) clearPlainly(a *ask, f *fit, candidates []UnitID, kind order
 	if a.allGone = !enough; !enough {
 		return list{}, false, true
 	}
-	return r.listOf(a, ids), true, true
+	return listOf(r, a, ids), true, true
 }
 
 // countsOneNode says whether the question at hand is whether one node takes one task, by what it has room
@@ -66,13 +66,13 @@ func (f *fit) countsOneNode() bool {
 }
 
 // plainlyRanked says whether E7 keeps none of some units, whoever of them goes.
-func (r *Evaluator) plainlyRanked(a *ask, ids []UnitID) bool {
+func plainlyRanked(r *Evaluator, a *ask, ids []UnitID) bool {
 	return !slices.ContainsFunc(ids, func(id UnitID) bool { return r.state[id].protection != none }) || r.allBelow(a.Preemptor)
 }
 
 // goesNow says whether a reclaim may take a unit as things stand, before any excess that might go before
 // it.
-func (r *Evaluator) goesNow(a *ask, id UnitID) bool {
+func goesNow(r *Evaluator, a *ask, id UnitID) bool {
 	u := r.units[id]
 	return r.judge(a, id) == lawful && (!a.exceeds(r, u.Leaf) || a.excess(r, u))
 }
@@ -114,7 +114,7 @@ func (f *fit) makesRoom(id UnitID) bool {
 
 // listOf is the list of those who are taken in the order of M3, who are listed by standing and of one
 // class.
-func (r *Evaluator) listOf(a *ask, ids []UnitID) list {
+func listOf(r *Evaluator, a *ask, ids []UnitID) list {
 	out, own := list{kind: inOrder}, &r.scratch
 	class := r.classOf(a, r.units[ids[0]])
 	out.ids, own.ids = cut(own.ids, ids)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
-	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -401,14 +400,7 @@ type Solver struct {
 	ownRefusals map[int32][]Verdict
 	told        []Verdict
 	shortfalls  []quota.Shortfall
-	// asked is who asked for room last, nil where it was like no other; found, proposed and modesAtHand
-	// are memory for the question at hand.
-	asked       *preempt.Preemptor
-	found       way
-	proposed    preempt.Proposal
-	modesAtHand [5]preempt.Mode
-	freed       quota.Amounts // scratch of carryOut, as are victims
-	victims     []int32
+	asking
 	// claims: the start at hand may claim places that others are leaving. leftover: who went
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.
