@@ -52,7 +52,7 @@ func (e *MismatchError) Error() string {
 // (G1). Now stays.
 //
 // What time asks for is kept too: a task's Started, where that is later than its Since
-// (B1); the WaitingSince of what waits again, which is s.Now; and what p.Reservations
+// (B1), also of one that the plan evicts so that others can move and places anew; the WaitingSince of what waits again, which is s.Now; and what p.Reservations
 // promises (B7). A workload that p.Reservations does not name loses its Reserved, but one
 // of which an action was left out, and a task that is Behind somebody whose promise does not
 // hold its place any more is behind nobody (B6).
@@ -80,7 +80,8 @@ func Apply(s *State, p *Plan) (*State, error) {
 //   - Move: the tasks are Terminating in their old places and Claimed in their
 //     new ones, with the Since that they had.
 //   - Start and Resize that name somebody in After: the tasks are Claimed with
-//     Since = s.Now, or the Since that they had where the plan has evicted them before.
+//     Since = s.Now, or the Since, and the Started, that they had where the plan has evicted
+//     them before.
 //     Without After they are Running at once, as under Apply. Where they are of another
 //     form than what leaves of their workload, that is its LeavingForm from then on (S5).
 //

@@ -3,6 +3,7 @@ package allot
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/quota"
@@ -183,12 +184,12 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		return mismatch(&where, "%d is none of the %d tasks submitted", t.Index, ps.Count-ps.Missing)
 	}
 	name := placeOf(w, t, false)
-	since := ap.state.Now
+	since, started := ap.state.Now, time.Time{}
 	if k, ok := ap.held[name]; ok {
 		switch _, leaves := ap.leaving[name]; {
 		case w.FormOf(w.Tasks[k]) != o.Form: // another task, which has left by then
 		case leaves && len(o.After) > 0: // it has left so that others can move, and claims another place
-			since = w.Tasks[k].Since
+			since, started = w.Tasks[k].Since, w.Tasks[k].began()
 		case w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID): // it waits for itself (S5)
 		default:
 			return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
@@ -206,7 +207,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 	if !claimed {
 		k = len(w.Tasks)
 		w.Tasks = append(w.Tasks, Task{
-			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since,
+			PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: slices.Clone(t.Devices), Since: since, Started: started,
 			Until: o.Until,
 		})
 	}
@@ -238,13 +239,9 @@ func (ap *applier) move(old *path, o *order, i int) error {
 	}
 	claim := placeOf(w, t, true)
 	k, was := len(w.Tasks), w.Tasks[ap.held[placeOf(w, t, false)]]
-	started := was.Started
-	if started.IsZero() {
-		started = was.Since
-	}
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: was.Since, Started: started, Until: was.Until, Behind: o.Behind,
+		Since: was.Since, Started: was.began(), Until: was.Until, Behind: o.Behind,
 	})
 	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil

@@ -18,6 +18,14 @@ func (k *Workload) run(task int, now time.Time) {
 	k.WaitingSince = time.Time{}
 }
 
+// began is when a task that runs began, wherever it was then.
+func (t *Task) began() time.Time {
+	if t.Started.IsZero() {
+		return t.Since
+	}
+	return t.Started
+}
+
 // isBehind says that some task is Behind somebody (B6).
 func (k *Workload) isBehind() bool {
 	return slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Behind != "" })

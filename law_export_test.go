@@ -40,8 +40,8 @@ type Family struct {
 var Families = []Family{
 	{"small", 400, drawnBy(genState), []string{"start", "resize", "displace", "unclaim", "evict", "move", "after"}},
 	{"extreme", 120, drawnBy(genExtremeState), []string{"start"}},
-	{"dense", 3000, genUsage, []string{"start", "resize", "displace", "unclaim"}},
-	{"room", 2000, genRoom, []string{"start", "resize", "evict", "shrink", "move", "after"}},
+	{"dense", 1500, genUsage, []string{"start", "resize", "displace", "unclaim"}},
+	{"room", 1000, genRoom, []string{"start", "resize", "evict", "shrink", "move", "after"}},
 	{"timed", 1200, genTimed, []string{"start", "resize", "evict", "move", "after"}},
 	{"plain", 300, func(seed uint64) *State { return plainState(rapid.Custom(genStillState).Example(int(seed))) }, []string{"start"}},
 }

@@ -394,7 +394,7 @@ func (w *walker) staysWithin(leaf string, before, after []*walkedUnit, preemptor
 // potential, so that no chain of them comes back to where it was.
 func TestR8Potential(t *testing.T) {
 	total := newStabilityStats()
-	failures := inParallel(deep.New(t, 2000), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
+	failures := inParallel(deep.New(t, 1200), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
 		s := plainDense(seed)
 		p, err := allot.Solve(s)
 		if err != nil {

@@ -49,7 +49,7 @@ func TestStabilityMachine(t *testing.T) {
 // applied or begun leaves nothing to do but to start what is claimed.
 func TestM5FixpointOfDenseStates(t *testing.T) {
 	total := newStabilityStats()
-	failures := inParallel(deep.New(t, 2000), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
+	failures := inParallel(deep.New(t, 1200), (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
 		return atRest(denseState(seed), seed, stats)
 	}, total)
 	total.log(t)

@@ -23,7 +23,7 @@ const causesPerLife = 10
 // one from outside its host goes on until nothing is left to do.
 func TestStability(t *testing.T) {
 	total := newStabilityStats()
-	failures := inParallel(deep.New(t, 15_000), (*stabilityStats).steps, live, total)
+	failures := inParallel(deep.New(t, 10_000), (*stabilityStats).steps, live, total)
 	total.log(t)
 	if tellFailures(t, failures, total) {
 		total.check(t)

@@ -21,7 +21,7 @@ var topologyShown = flag.Int("topology.shown", 3, "broken laws that are told in 
 // moved or replaced is so under the laws of stability. What runs and is claimed
 // keeps its constraints all the time, by a plain look at the state.
 func TestTopologyLives(t *testing.T) {
-	total, budget := newStabilityStats(), deep.New(t, 250)
+	total, budget := newStabilityStats(), deep.New(t, 150)
 	failures := inParallel(budget, (*stabilityStats).seeds, func(seed uint64, stats *stabilityStats) *failure {
 		return liveOnTopology(seed, stats)
 	}, total)

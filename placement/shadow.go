@@ -12,7 +12,7 @@ const (
 	// usableParts of fragmentParts is the weight of what is usable beside what is
 	// fragmented.
 	usableParts, fragmentParts = 3, 20
-	// freeParts of one is the weight of what is free on the node after the task.
+	// freeParts of one is the weight of what is free on the node after the task of what runs out first.
 	freeParts = 100
 	// lossBits are the bits behind the point of a loss in milli.
 	lossBits = 10
@@ -38,6 +38,7 @@ type shadows struct {
 	sizes    []int64 // by part: what it takes of a device, in milli
 	scarcity []int64 // by body × devices of an order
 	most     int     // devices of an order
+	shortage shortage
 
 	value, scarce []int64 // by vector
 	pieces        []int64 // by vector × parts: milli that whole parts make up
@@ -85,6 +86,7 @@ func (s *shadows) readMix(x *Index, mix []Target, foreseen int) {
 	}
 	counts := make([]int64, 1001)
 	var demands []int64
+	var taken []bool // by target
 	at := 0
 	for i := range mix {
 		m := &mix[i]
@@ -93,7 +95,7 @@ func (s *shadows) readMix(x *Index, mix []Target, foreseen int) {
 		}
 		t := &s.targets[at]
 		at++
-		if s.acceptedBy(x, t) == 0 {
+		if taken = append(taken, s.acceptedBy(x, t) > 0); !taken[at-1] {
 			demands = append(demands, 0)
 			continue
 		}
@@ -117,6 +119,7 @@ func (s *shadows) readMix(x *Index, mix []Target, foreseen int) {
 	counts = slices.DeleteFunc(counts, func(n int64) bool { return n == 0 })
 	s.worth = priceSizes(sizes, counts, maxPivots)
 	s.readScarcity(x, demands)
+	s.readShortage(x, mix[:foreseen], taken)
 }
 
 // sizeOf is what a target takes of one device in milli: of memory what it is of the
@@ -305,11 +308,12 @@ func timesOver(a, b, c int64) int64 {
 
 // rate is the key of a node's task that leads to a vector, lower first: V lost; then
 // what else is lost.
-func (s *shadows) rate(v, vector, cell, stock int32) rating {
-	before, after := &s.standing[v], s.of(vector, cell, stock)
+func (s *shadows) rate(v, vector int32, left remainder) rating {
+	before, after := &s.standing[v], s.of(vector, left.cell, left.stock)
 	spared := floorShifted(before.fragment-after.fragment, fragmentParts*max(1, s.weight))
 	scarce := (before.scarce - after.scarce) >> (scarcityBits - lossBits)
-	return rating{before.value - after.value, scarce - spared + s.free[vector]<<lossBits/freeParts}
+	free := (s.shortage.devices*s.free[vector] + left.short) >> (shortageBits - lossBits) / freeParts
+	return rating{before.value - after.value, scarce - spared + free}
 }
 
 // floorShifted returns a·2^lossBits/b rounded down, for b > |a|/2^17.
@@ -327,18 +331,17 @@ func floorShifted(a, b int64) int64 {
 
 // score is the least rating of the ways in which a node can take the task.
 func (s *shadows) score(x *Index, b *scoreboard, v int32) rating {
-	free, sh := x.freeOf(v), b.shape
-	cell, stock := s.cellOf(free, b.asks.need), s.stockOf(free, b.asks.need)
+	sh, left := b.shape, s.leaves(x, b, v)
 	if sh.count == 0 {
-		return s.rate(v, s.vector[v], cell, stock)
+		return s.rate(v, s.vector[v], left)
 	}
 	if sh.count > 1 && !sh.whole {
-		_, r := s.greedy(x, sh, v, func(to int32) rating { return s.rate(v, to, cell, stock) })
+		_, r := s.greedy(x, sh, v, func(to int32) rating { return s.rate(v, to, left) })
 		return r
 	}
 	var least rating
 	for i, to := range s.leads(x, b, v) {
-		if r := s.rate(v, to, cell, stock); i == 0 || r.less(least) {
+		if r := s.rate(v, to, left); i == 0 || r.less(least) {
 			least = r
 		}
 	}
@@ -348,20 +351,20 @@ func (s *shadows) score(x *Index, b *scoreboard, v int32) rating {
 // choose returns the devices of a node that takes the task: those of the least
 // rating, of several the device with the most free, then the first.
 func (s *shadows) choose(x *Index, b *scoreboard, v int32) uint64 {
-	free, sh := x.freeOf(v), b.shape
+	sh := b.shape
 	if sh.count == 0 {
 		return 0
 	}
-	cell, stock := s.cellOf(free, b.asks.need), s.stockOf(free, b.asks.need)
+	left := s.leaves(x, b, v)
 	if sh.count > 1 && !sh.whole {
-		devices, _ := s.greedy(x, sh, v, func(to int32) rating { return s.rate(v, to, cell, stock) })
+		devices, _ := s.greedy(x, sh, v, func(to int32) rating { return s.rate(v, to, left) })
 		return devices
 	}
 	var least rating
 	chosen, most := uint64(0), int64(0)
 	nd := &x.nodes[v]
 	s.options(x, sh, v, func(devices uint64) {
-		r := s.rate(v, s.vectorOf(x, v, devices, sh), cell, stock)
+		r := s.rate(v, s.vectorOf(x, v, devices, sh), left)
 		room := int64(0)
 		if !sh.whole {
 			room = x.freeMilli(nd, devices)

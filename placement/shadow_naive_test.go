@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 
 	"github.com/allotsched/allot/quota"
@@ -16,6 +17,7 @@ type shadowTerms struct {
 	worth    *worth
 	targets  []shadowTarget // those that some empty node takes
 	scarcity [][]int64      // by node and device, in 2^-20
+	devices  int64          // how much what is free of devices counts, in 2^-20
 }
 
 type shadowTarget struct {
@@ -142,7 +144,64 @@ func (m *scored) shadowTerms(own int) *shadowTerms {
 	}
 	s.worth = priceSizes(sizes, counts, maxPivots)
 	m.addScarcity(s, demand)
+	m.addShortage(s, own)
 	return s
+}
+
+// addShortage compares what the first own of the mix ask with what the nodes have.
+func (m *scored) addShortage(s *shadowTerms, own int) {
+	s.devices = 1 << 20
+	cpu := m.scoring.CPU
+	milli, amount, most := m.inAll()
+	asked, askedCPU := new(big.Rat), new(big.Rat)
+	add := func(to *big.Rat, weight, each int64) {
+		to.Add(to, new(big.Rat).SetInt(new(big.Int).Mul(big.NewInt(weight), big.NewInt(each))))
+	}
+	for _, t := range m.scoring.Mix[:own] {
+		if t.Request.Devices == 0 && most >= t.Request.Amounts.Of(cpu) {
+			add(askedCPU, t.Weight, t.Request.Amounts.Of(cpu))
+		}
+		if at := slices.IndexFunc(s.targets, func(o shadowTarget) bool { return reflect.DeepEqual(o.Target, t) }); t.Request.Devices > 0 && at >= 0 {
+			add(asked, t.Weight, int64(t.Request.Devices)*s.targets[at].size)
+			add(askedCPU, t.Weight, t.Request.Amounts.Of(cpu))
+		}
+	}
+	if milli == 0 || amount == 0 || askedCPU.Sign() == 0 {
+		return
+	}
+	asked.Quo(asked, big.NewRat(milli, 1))
+	askedCPU.Quo(askedCPU, big.NewRat(amount, 1))
+	part := asked.Quo(asked, askedCPU)
+	part.Mul(part, big.NewRat(8, 1)).Sub(part, big.NewRat(7, 1))
+	s.devices = min(max(0, floor(part.Mul(part, big.NewRat(1<<20, 1)))), 1<<20)
+}
+
+// inAll is what all nodes have, in milli of devices and of the resource that is weighed, and the
+// most that one has of that.
+func (m *scored) inAll() (milli, amount, most int64) {
+	for _, n := range m.nodes {
+		milli += 1000 * int64(len(n.Devices))
+		if cpu := m.scoring.CPU; cpu >= 0 && int(cpu) < len(n.Capacity) {
+			amount, most = amount+n.Capacity[cpu], max(most, n.Capacity[cpu])
+		}
+	}
+	return milli, amount, most
+}
+
+// freeShort is what is free on a node, in milli and 2^-20, of what runs out first.
+func (m *scored) freeShort(s *shadowTerms, r Request, v int) *big.Rat {
+	sum := big.NewRat(s.devices*m.gpuLeft(v), 1)
+	if s.devices < 1<<20 && len(m.nodes[v].Devices) > 0 {
+		cpu := m.scoring.CPU
+		milli, amount, _ := m.inAll()
+		left := new(big.Int).Mul(big.NewInt(max(0, m.nodes[v].Capacity[cpu]-m.used[v].amounts[cpu])), big.NewInt(milli))
+		part := (1<<20 - s.devices) * left.Quo(left, big.NewInt(amount)).Int64()
+		if r.Devices == 0 {
+			part *= 5
+		}
+		sum.Add(sum, big.NewRat(part, 1))
+	}
+	return sum
 }
 
 func (m *scored) addScarcity(s *shadowTerms, demand int64) {
@@ -221,7 +280,8 @@ func (m *scored) shadowKey(s *shadowTerms, r Request, p Place) []int64 {
 	spared := new(big.Rat).SetFrac(rest.Sub(rest, restThen), big.NewInt(20*max(1, weight)))
 	spared.Mul(spared, big.NewRat(1024, 1))
 	taken := big.NewRat(scarce-scarceThen, 1<<10)
-	free := big.NewRat(1024*then.gpuLeft(v), 100)
+	free := then.freeShort(s, r, v)
+	free.Mul(free, big.NewRat(1024, 100<<20))
 	return []int64{value - valueThen, floor(taken) - floor(spared) + floor(free)}
 }
 

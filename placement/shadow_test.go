@@ -10,7 +10,7 @@ import (
 func TestShadowTerms(t *testing.T) {
 	x, err := NewIndex([]Node{openbNode(8000, 2, 1), openbNode(4000, 1, 2)}, 1)
 	if err == nil {
-		err = x.SetScoring(Scoring{Mix: []Target{
+		err = x.SetScoring(Scoring{CPU: -1, Mix: []Target{ // so that devices run out first, see TestShortage
 			{asks(2000, 1, 500), 2},
 			{asks(8000, 2, 1000), 1},
 			{asks(0, 3, 1000), 9}, // no node would take it: it counts in F alone
@@ -160,5 +160,44 @@ func TestForesee(t *testing.T) {
 	}
 	if mix, at := foresee(&Index{}); len(mix) != at {
 		t.Errorf("without a mix %+v is foreseen", mix)
+	}
+}
+
+// What runs out first by hand: two nodes have 3 devices and 12 cores, and one has no device and
+// 12. The mix asks 1332 milli, and so many cores, of which there are 24: 10656 are as much of all as those.
+// Where an eighth less is asked of devices than of them these do not count, where as much they alone do.
+func TestShortage(t *testing.T) {
+	for _, row := range []struct {
+		cores, devices int64
+	}{{0, shortageUnit}, {9000, shortageUnit}, {10656, shortageUnit}, {11366, shortageUnit / 2}, {12000, shortageUnit * 104 / 1000}, {12200, 0}, {20000, 0}} {
+		x, err := NewIndex([]Node{openbNode(8000, 2, 1), openbNode(4000, 1, 2), openbNode(12000, 0, 0)}, 1)
+		if err == nil {
+			mix := []Target{{asks(0, 1, 333), 4}, {asks(1<<40, 1, 1000), 5}, {asks(1<<40, 0, 0), 6}} // the last two are nobody's
+			if row.cores > 0 {
+				mix = append(mix, Target{asks(row.cores/2, 0, 0), 2})
+			}
+			err = x.SetScoring(Scoring{Mix: mix})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
+		if got := s.shortage.devices; max(got-row.devices, row.devices-got) > shortageUnit/1000 {
+			t.Errorf("%d cores: devices count %d, want %d", row.cores, got, row.devices)
+		}
+		if row.devices > 0 {
+			continue
+		}
+		// A core is as much as 125 milli: of 8 cores 5 are left by what asks 3, and count five times
+		// where that asks no device.
+		for devices, want := range map[int32]int64{0: 5 * 625, 1: 625} {
+			b := x.newScoreboard(x.shape(x.Shape(asks(3000, devices, 1000*int64(devices)))), ShadowPrice)
+			if got := s.leaves(x, b, 0).short; got != want<<shortageBits {
+				t.Errorf("%d devices: %d milli count, want %d", devices, got>>shortageBits, want)
+			}
+			if got := s.leaves(x, b, 2).short; got != 0 {
+				t.Errorf("%d milli count of a node without devices", got>>shortageBits)
+			}
+		}
 	}
 }

@@ -1,10 +1,8 @@
 package preempt
 
-import "github.com/allotsched/allot/placement"
-
 // Infeasible is a bound for who has not entered the units yet (M8): it says that
-// Find would refuse at once, because what is free and what the lines leave to be
-// taken at most are not enough. largest bounds what one unit of a leaf holds of
+// Find would refuse at once, also with fewer relocations, because what is free and what the
+// lines leave to be taken at most are not enough. largest bounds what one unit of a leaf holds of
 // a resource; it is asked only where it counts. It takes time in the queues.
 func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res int32) int64) bool {
 	a := &ask{Preemptor: b, mode: mode}
@@ -17,7 +15,7 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 		}
 	}
 	for _, need := range a.Need {
-		have := placement.FreeOf(b.nodes(r.Index), a.Set, need.Resource)
+		have := freeFor(r, a, need.Resource)
 		for leaf := int32(0); int(leaf) < len(r.byLeaf) && have < need.Value && mode != Consolidate; leaf++ {
 			have = addUpTo(have, r.mostOf(a, leaf, need.Resource, largest))
 		}

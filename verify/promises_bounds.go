@@ -354,7 +354,7 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
-	if mayPreempt(to, w) {
+	if mayPreempt(to, w) || v.mayReclaim(to, w) {
 		return
 	}
 	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
@@ -369,6 +369,24 @@ func mayPreempt(one, other *verifiedWorkload) bool {
 	policy := f.queue.pool.policy
 	return f.queue.pool == victim.queue.pool && !victim.nonPreemptible && policy.Preempt != preempt.NoPreemption &&
 		(policy.Preempt == preempt.WithinPool || f.queue == victim.queue) && priorityOf(one.source, policy) > priorityOf(other.source, policy)
+}
+
+// mayReclaim is mayPreempt by reclaim for quota (R1, R2), as far as it is of the one that would be taken: with it some
+// queue that the other is not below is over what it is guaranteed, in something that it asks.
+func (v *promising) mayReclaim(one, other *verifiedWorkload) bool {
+	f, victim := &one.forms[one.form], &other.forms[other.source.Reserved.Form]
+	if pool := f.queue.pool; pool != victim.queue.pool || victim.nonPreemptible || pool.policy.Reclaim == preempt.NoReclaim {
+		return false
+	}
+	for q := victim.queue; q != nil && !q.above(f.queue); q = q.parent {
+		for resource, amount := range v.asksOf(other) { // one that is over is enough: order cannot matter
+			key := verifiedKey{resource, ""}
+			if amount > 0 && q.used(key).all+amount > v.line(q, key, false) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // comesLate says whether one starts after the time that it was promised, and was promised it before
@@ -390,16 +408,7 @@ func (v *promising) isOverLine(w, but *verifiedWorkload) bool {
 	}) {
 		return true
 	}
-	asks := make(map[string]int64)
-	for _, t := range w.source.Reserved.Tasks {
-		if set := f.set(t.PodSet); set >= 0 {
-			request := &f.PodSets[set].Request
-			asks[allot.GPU] += chargedGPU(request.GPU, f.queue.pool)
-			for resource, amount := range request.Resources { // into sums: order cannot matter
-				asks[resource] += amount
-			}
-		}
-	}
+	asks := v.asksOf(w)
 	held := v.chargedNow(but)
 	for q := f.queue; q != nil; q = q.parent {
 		for resource, amount := range asks { // one that is over is enough: order cannot matter
@@ -414,6 +423,21 @@ func (v *promising) isOverLine(w, but *verifiedWorkload) bool {
 		}
 	}
 	return false
+}
+
+// asksOf is what a workload asks of each resource by what it had been promised.
+func (v *promising) asksOf(w *verifiedWorkload) map[string]int64 {
+	f, asks := &w.forms[w.source.Reserved.Form], make(map[string]int64)
+	for _, t := range w.source.Reserved.Tasks {
+		if set := f.set(t.PodSet); set >= 0 {
+			request := &f.PodSets[set].Request
+			asks[allot.GPU] += chargedGPU(request.GPU, f.queue.pool)
+			for resource, amount := range request.Resources { // into sums: order cannot matter
+				asks[resource] += amount
+			}
+		}
+	}
+	return asks
 }
 
 // chargedNow is what a workload is charged when the plan has been carried out.

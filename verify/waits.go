@@ -34,7 +34,7 @@ func (v *promising) waitsFor(p *promised) {
 	var imply func(id string)
 	imply = func(id string) {
 		by := promises[id]
-		if by == nil {
+		if by == nil || by == p { // what it has itself may be leaving
 			return
 		}
 		for _, before := range by.source.Promise.WaitsFor {
@@ -90,13 +90,15 @@ func (w *waiting) couldBegin(besides string) bool {
 			promises = append(promises, other)
 		}
 	}
+	inUse := promises[1:]
 	stands := func(one *standing) bool {
-		if w.p.isServedBy(one) || slices.ContainsFunc(w.before, func(other *promised) bool {
-			return other.to > w.p.from && (other.isServedBy(one) || other.gathers && other.has(w.nodes[one.task.node], one.task.devices))
+		id := one.workload.source.ID
+		if w.p.isServedBy(one) || id != besides && slices.ContainsFunc(inUse, func(other *promised) bool {
+			return other.to > w.p.from && (other.isServedBy(one) || other.awaits(id) && other.has(w.nodes[one.task.node], one.task.devices))
 		}) {
 			return false
 		}
-		return !w.p.gathers && one.until.predicted > w.p.from || stays(one.workload.source.ID)
+		return !w.p.gathers && one.until.predicted > w.p.from || stays(id)
 	}
 	for _, t := range w.p.tasks {
 		if !w.fitsOn(t.node, promises, stands, stays) {
@@ -106,6 +108,11 @@ func (w *waiting) couldBegin(besides string) bool {
 	return len(w.outOfBounds(w.p, promises, func(one *standing) bool {
 		return !w.p.isServedBy(one) && (one.until.predicted > w.p.from || stays(one.workload.source.ID))
 	})) == 0
+}
+
+// awaits says whether places are gathered for a promise where a workload stands for which it waits (B8).
+func (p *promised) awaits(id string) bool {
+	return p.gathers && slices.Contains(p.source.Promise.WaitsFor, id)
 }
 
 // fitsOn says whether what is promised of a node fits beside what stands there, is leaving and is promised.
@@ -120,9 +127,11 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 	for _, other := range w.workOrder {
 		for i := range other.source.Tasks {
 			t := &other.source.Tasks[i]
-			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) && !w.isClaimed(n, other.source.ID, t) {
+			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) {
 				f := &other.forms[leavingFormOf(other.source)]
-				then.book(&f.PodSets[f.set(t.PodSet)].Request, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
+				if asks := &f.PodSets[f.set(t.PodSet)].Request; !w.isClaimed(n, other.source.ID, t, asks) {
+					then.book(asks, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
+				}
 			}
 		}
 	}
@@ -143,16 +152,24 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 	return true
 }
 
-// isClaimed says whether somebody who is gone by then claims the place of a task that is leaving, and so waits
+// isClaimed says whether somebody who is gone by then claims what a task asks that is leaving, and so waits
 // for it first.
-func (w *waiting) isClaimed(n *verifiedNode, id string, t *allot.Task) bool {
+func (w *waiting) isClaimed(n *verifiedNode, id string, t *allot.Task, asks *allot.Request) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && (one.claims || slices.Contains(one.after, id)) && sharesDevices(one.task.devices, t.Devices)
+		return goes && (one.claims || slices.Contains(one.after, id)) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
 	})
 }
 
-// sharesDevices says whether two tasks of a node share a device, or one has none.
-func sharesDevices(a, b []int) bool {
-	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(d int) bool { return slices.Contains(b, d) })
+// sharesPlace says whether two tasks of a node share a device, or ask a resource both.
+func sharesPlace(a *allot.Request, on []int, b *allot.Request, devices []int) bool {
+	if slices.ContainsFunc(on, func(d int) bool { return slices.Contains(devices, d) }) {
+		return true
+	}
+	for resource, amount := range a.Resources { // whether there is one: order cannot matter
+		if amount > 0 && b.Resources[resource] > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -120,19 +120,19 @@ func (s behind) some() bool {
 	return r.Evictable || r.TrustDurations || s.world.SomeBehind
 }
 
-// whom is behind whose promise a seat of a workload stands, plus one, as the profile knows it; 0 is nobody's.
-func (s behind) whom(i int32, one *Seat) int32 {
+// whom are those behind whose promises a seat of a workload stands, as the profile knows it.
+func (s behind) whom(i int32, one *Seat) (holders []int32) {
 	if !s.some() {
-		return 0
+		return nil
 	}
 	stay := s.promising().stayOf(i, one)
 	stay.Until = max(s.world.Now, s.promises.profile.Round(stay.Until), 0)
 	for _, p := range s.promises.list {
 		if !p.gathers && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
-			return p.work + 1
+			holders = append(holders, p.work)
 		}
 	}
-	return 0
+	return holders
 }
 
 // without calls do as [placement.Profile.During] does, where nobody stands behind a holder.
@@ -358,7 +358,7 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 	s.asks = nil
 	return slices.ContainsFunc(s.claimants, func(it queue.Item) bool {
 		other, err := s.claimant(it, b.Work)
-		return err != nil || other != nil && other.Leaf != b.Leaf && s.mayGain(other, b.Leaf, quota.Amounts(b.Asks))
+		return err != nil || other != nil && other.Leaf != b.Leaf && s.gives(other, b.Leaf) && s.mayGain(other, quota.Amounts(b.Asks))
 	})
 }
 

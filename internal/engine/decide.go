@@ -209,7 +209,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
 		answers: make(map[answered][]Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]Verdict, len(p.Parent)),
 		hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), served: make(map[turnOf]bool), ownRefusals: make(map[int32][]Verdict),
+		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), served: make(map[turnOf]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]Verdict),
 		placer: p.counted(),
 	}
 }
@@ -424,8 +424,10 @@ type Solver struct {
 	// something claims what is leaving.
 	startedByMemory, startedToClaim bool
 	// claimants were refused within the lines, exposures are the starts beyond them
-	// that would give them what ran, ran says by topmost queue whether anything did.
+	// that would give them what ran, ran says by topmost queue whether anything did. patient
+	// are those of the claimants who make no room as they will start in what is free.
 	claimants      []queue.Item
+	patient        map[int32]bool
 	exposures      []exposure
 	ran            []bool
 	waitsForItself bool

@@ -14,7 +14,9 @@ import (
 // and may so give somebody who waits a right to what ran there before. Such a start
 // is not made (M9): it would cost its own queue more than it brings. Only who was
 // refused within the lines of the same round can have such a right, and only where
-// something preemptible ran that is on the same side.
+// something preemptible ran that is on the same side. Besides there are the patient, who have
+// a right against whomever and make no use of it, as they will start in what is free beyond
+// their own lines: who takes that place before them has them evict somebody.
 
 // exposing is what a solver asks before it starts something beyond the lines.
 type exposing struct{ *Solver }
@@ -40,7 +42,7 @@ func (s exposing) noteClaimants() {
 // What it is charged is not charged yet.
 func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
 	w, p := s.world, s.pool
-	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.ranBeside(f.Queue) {
+	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.ranBeside(f.Queue) && len(s.patient) == 0 {
 		return false, nil
 	}
 	// Claimants are tried in scratch memory of their own.
@@ -59,7 +61,7 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 		if err != nil {
 			return false, err
 		}
-		if b != nil && b.Leaf != f.Queue && s.mayGain(b, f.Queue, charge) {
+		if b != nil && b.Leaf != f.Queue && (s.patient[b.Work] || s.ranBeside(f.Queue) && s.gives(b, f.Queue)) && s.mayGain(b, charge) {
 			able = append(able, b)
 		}
 	}
@@ -135,9 +137,9 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 	return s.preempting().beneficiary(k, it, it.Form, slices.Clone(unit.Add), slices.Clone(asks)), nil
 }
 
-// mayGain is a bound: whether the side of the leaf, as it is charged now, gives the
-// claimant a right at all, and somebody enough to take.
-func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts) bool {
+// gives is a bound: whether the side of the leaf, as it is charged now, gives the claimant
+// a right at all.
+func (s exposing) gives(b *preempt.Preemptor, leaf int32) bool {
 	p := s.pool
 	above := make(map[int32]bool)
 	for q := b.Leaf; q >= 0; q = p.Parent[q] {
@@ -147,14 +149,18 @@ func (s exposing) mayGain(b *preempt.Preemptor, leaf int32, charge quota.Amounts
 	for p.Parent[side] >= 0 && !above[p.Parent[side]] {
 		side = p.Parent[side]
 	}
-	over := slices.ContainsFunc(b.Asks, func(a quota.Amount) bool {
+	return slices.ContainsFunc(b.Asks, func(a quota.Amount) bool {
 		return int(a.Resource) < p.Plain && p.Divided[a.Resource] &&
 			p.Tree.Use(int(side), int(a.Resource)) > p.Room.Quotas[int(side)*p.Width+int(a.Resource)]
 	}) || slices.ContainsFunc(b.Classes, func(a quota.Amount) bool {
 		return p.Tree.Use(int(side), int(a.Resource)) > p.Tree.Quota(int(side), int(a.Resource))
 	})
-	return over && slices.ContainsFunc(s.reclaims(b), func(mode preempt.Mode) bool {
-		return !p.Room.Infeasible(b, mode, func(of, res int32) int64 {
+}
+
+// mayGain is a bound: whether there is enough for the claimant to take.
+func (s exposing) mayGain(b *preempt.Preemptor, charge quota.Amounts) bool {
+	return slices.ContainsFunc(s.reclaims(b), func(mode preempt.Mode) bool {
+		return !s.pool.Room.Infeasible(b, mode, func(of, res int32) int64 {
 			return max(s.preempting().largestOf(of, res), charge.Of(res))
 		})
 	})

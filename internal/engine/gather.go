@@ -34,7 +34,7 @@ func (s gathering) gather(p *promise) bool {
 	if held > r.MaxHeld {
 		return false
 	}
-	p.at, p.duration, p.gathers = max(s.world.Now, 0), Never, true
+	p.at, p.duration, p.gathers, p.after = max(s.world.Now, 0), Never, true, int32(len(s.world.Room.commits))
 	if !s.admitted(p) {
 		return false
 	}
@@ -250,18 +250,48 @@ func (s gathering) stands(p *promise) bool {
 	})
 }
 
-// waitedFor are the tasks on devices that are gathered. As much as they have is nobody's once they
-// have left but of whom the places are gathered for.
+// waitedFor are the tasks that stood on devices when these were gathered, and could not stay there beside
+// what is gathered and promised. As much as they have is nobody's once they have left but of whom the places are
+// gathered for.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
+	over := s.overfull(p)
 	for i, one := range s.behind().standing() {
 		place := one.place(s.world)
-		if slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
-			return own.Place.Node == place.Node && own.Place.Devices&place.Devices != 0
-		}) {
+		if one.commit < p.after && over[place.Node]&place.Devices != 0 {
 			stays = append(stays, s.stayOf(i, one))
 		}
 	}
 	return stays
+}
+
+// overfull are the devices that are gathered, by node, that have not enough for all that stands there, is
+// promised and is gathered.
+func (s gathering) overfull(p *promise) map[int32]uint64 {
+	x, over := s.pool.Index, make(map[int32]uint64)
+	m := x.Mark()
+	defer x.Undo(m)
+	s.leave()
+	take := func(p *promise) {
+		for i := range p.stays {
+			_ = x.Take(p.stays[i].Shape, p.stays[i].Place) // it may go below what is free
+		}
+	}
+	for _, other := range s.promises.list {
+		if other != p && !other.lost {
+			take(other)
+		}
+	}
+	take(p)
+	for i := range p.stays {
+		own := &p.stays[i]
+		if own.Place.Node == None { // it is lost
+			continue
+		}
+		_ = x.Give(own.Shape, own.Place) // it was taken
+		over[own.Place.Node] |= x.Lacks(own.Shape, own.Place).Devices
+		_ = x.Take(own.Shape, own.Place)
+	}
+	return over
 }
 
 // letsGo is when a gathering lets its places go; Never is not.

@@ -153,6 +153,8 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 			s.diagnosis().tellLine(at, f, asks)
 		}
 		if s.undone(func() bool { return s.startFor(f, w.Definition(k, at), b) }) {
+			s.decision.unsure = true // somebody may start there before
+			s.patient[it.ID] = true
 			return nil, nil // later, in what is free (Q4)
 		}
 	}
@@ -206,9 +208,9 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine && v.Code != GuaranteeCut })
 	b.Cap = s.capOf()
-	modes, passes := s.modes(it, at, b), [2]int{0, s.pool.Policy.relocations()}
+	modes, passes := s.modes(it, at, b), [2]int{0, s.pool.relocations()}
 	for pass := range passes {
-		if pass > 0 && (passes[pass] <= 0 || len(s.pool.Nodes) <= 1) {
+		if pass > 0 && passes[pass] <= 0 {
 			break // else the same once more, with moves (M10)
 		}
 		b.Relocations = passes[pass]
@@ -251,14 +253,15 @@ func (s preempting) keep(p preempt.Proposal) *preempt.Proposal {
 	return &s.proposed
 }
 
-// relocations is how many units the policy lets move beside victims (M10).
-func (p *Policy) relocations() int {
+// relocations is how many units the policy lets move beside victims (M10), where they
+// have somewhere to move to.
+func (p *Pool) relocations() int {
 	const standard = 2
 	switch {
-	case p.NoConsolidation:
+	case p.Policy.NoConsolidation || len(p.Nodes) < 2:
 		return 0
-	case p.MaxRelocations.Given():
-		return int(p.MaxRelocations.Amount())
+	case p.Policy.MaxRelocations.Given():
+		return int(p.Policy.MaxRelocations.Amount())
 	}
 	return standard
 }

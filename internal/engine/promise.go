@@ -67,6 +67,7 @@ type promise struct {
 	// are laid again after it.
 	firm     bool
 	gathers  bool     // its time is not known, and its places are held from now on
+	after    int32    // how many commits there were when its places were gathered in this solve
 	was      *Promise // as the state has it, or nil
 	cause    *Verdict // why it is later, or is gone
 	made     int64
@@ -451,7 +452,7 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	if k.Status != waiting || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
 	}
-	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(s.world), r.After) > s.world.Now {
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(s.world), r.After) > max(s.world.Now, 0) {
 		return false
 	}
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {

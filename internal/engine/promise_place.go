@@ -358,7 +358,7 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 
 // started tells the profile of a unit that has started at the places that were found, where
 // it is in the way of nobody who is promised any of them; else all is laid again.
-func (s promising) started(work int32, d *Definition, unit gang.Unit) {
+func (s promising) started(d *Definition, unit gang.Unit) {
 	all := &s.promises
 	if s.settles() || all.at != s.pool.changes {
 		return // it was not what stood before that either
@@ -380,7 +380,7 @@ func (s promising) started(work int32, d *Definition, unit gang.Unit) {
 	at := 0
 	for set, n := range unit.Add {
 		for range n {
-			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until, Of: work + 1})
+			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until, Of: -int32(len(s.world.Room.commits))})
 			at++
 		}
 	}

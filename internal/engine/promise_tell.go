@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -19,7 +20,7 @@ func (s telling) causeOf(p *promise, was int64) *Verdict {
 	v := newVerdict(PromiseChanged, p.form, s.index)
 	f := w.FormOf(&w.Works[p.work], p.form)
 	switch {
-	case p.lost:
+	case p.lost || s.isClosed(p):
 		v.Code = PlaceGone
 	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {
@@ -38,6 +39,22 @@ func (s telling) causeOf(p *promise, was int64) *Verdict {
 		}
 	}
 	return &v
+}
+
+// isClosed says whether a node or device of a promise takes nothing any more: it is cordoned, or is not healthy.
+func (s telling) isClosed(p *promise) bool {
+	return slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
+		n := &s.pool.Placed[own.Place.Node]
+		if n.Cordoned {
+			return true
+		}
+		for m := own.Place.Devices; m != 0; m &= m - 1 {
+			if d := bits.TrailingZeros64(m); d >= len(n.Devices) || n.Devices[d].Unhealthy {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // rename has what is promised of a node's devices be told by the names that these go by in the plan.
@@ -199,10 +216,14 @@ func (d *Decision) keepPromises() {
 // lostTo is the cause of a promise that was kept, and of which the places were then taken.
 func (s telling) lostTo(p *promise) *Verdict {
 	book := s.world.Room
-	for _, why := range slices.Backward(book.takingsOf(p.work)) {
+	last := int32(None)
+	for why := range book.takingsOf(p.work) {
 		if by := book.takings[why].beneficiary; by >= 0 {
-			return s.yieldsTo(p, &promise{work: by})
+			last = by
 		}
+	}
+	if last >= 0 {
+		return s.yieldsTo(p, &promise{work: last})
 	}
 	v := newVerdict(PromiseChanged, p.form, s.index)
 	return &v

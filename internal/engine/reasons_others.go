@@ -75,7 +75,7 @@ type shieldQuestion struct {
 	takeable  int
 }
 
-func newShieldQuestion(p *Policy, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) *shieldQuestion {
+func newShieldQuestion(p *Pool, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) *shieldQuestion {
 	q := &shieldQuestion{*b, mode, refusal.Short, refusal.Takeable}
 	if q.preemptor.Relocations = 0; mode != preempt.Preempt || refusal.Takeable > 0 { // else nobody of lower priority is there
 		q.preemptor.Relocations = p.relocations()

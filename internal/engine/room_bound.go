@@ -53,8 +53,16 @@ func (s preempting) futile(modes []preempt.Mode, b *preempt.Preemptor) bool {
 		if (mode == preempt.Preempt || mode == preempt.ReclaimAndPreempt) && s.lowestOf() >= b.Priority {
 			return false
 		}
-		return !s.pool.Room.Infeasible(b, mode, s.largestOf)
+		return !s.infeasible(b, mode, s.largestOf)
 	})
+}
+
+// infeasible says whether there is no room in this way, without moves beside victims and
+// with them (M10).
+func (s preempting) infeasible(b *preempt.Preemptor, mode preempt.Mode, largest func(leaf, resource int32) int64) bool {
+	with := *b
+	with.Relocations = s.pool.relocations()
+	return s.pool.Room.Infeasible(&with, mode, largest)
 }
 
 // largestOf bounds what a unit of the leaf holds of a resource by what the
@@ -96,7 +104,7 @@ func (s preempting) silent(modes []preempt.Mode, b *preempt.Preemptor) bool {
 	return !slices.ContainsFunc(modes, func(mode preempt.Mode) bool {
 		switch mode {
 		case preempt.Consolidate:
-			return !s.pool.Room.Infeasible(b, mode, s.largestOf)
+			return !s.infeasible(b, mode, s.largestOf)
 		case preempt.Preempt, preempt.ReclaimAndPreempt:
 			return s.lowestOf() < b.Priority
 		case preempt.Due:

@@ -382,3 +382,36 @@ func growIntoClaims(w *World, k *Work, seats []Seat) {
 		}
 	}
 }
+
+// told tells tasks apart that are alike at one place and end together: what stood from what has come, and what has
+// come by one start from what has by another. Of one start all stand behind the same one, or none does.
+func (s *Seat) told() int32 {
+	if s.origin >= 0 {
+		return s.origin + 1
+	}
+	return -s.commit - 1
+}
+
+// endsIn is when a task is predicted to end, by what is known of its workload (B1).
+func (s *Seat) endsIn(w *World, k *Work) int64 {
+	if s.origin >= 0 {
+		return w.Holdings[s.origin].Ends
+	}
+	return s.cutTo(later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
+}
+
+// endsForSure is when a task has ended for sure; of what starts only where it is cut.
+func (s *Seat) endsForSure(w *World) int64 {
+	if s.origin >= 0 {
+		return w.Holdings[s.origin].Enforced
+	}
+	return s.cutTo(Never)
+}
+
+// cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.
+func (s *Seat) cutTo(end int64) int64 {
+	if s.until > 0 {
+		return min(end, s.until)
+	}
+	return end
+}

@@ -568,7 +568,7 @@ func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge 
 	}
 	w.booking().start(it.ID, kind, unit, s.places, s.cut, s.passes)
 	w.booking().retell(it.ID)
-	s.promising().started(it.ID, d, unit)
+	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
 }

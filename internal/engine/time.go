@@ -123,7 +123,7 @@ type charged struct {
 type ended struct {
 	charged
 	until  int64
-	behind int32 // for whom it goes before that, plus one
+	behind []int32 // for whom it goes before that
 	// work and step are whose it is; start is the start that placed it, −1 for where it was and
 	// what is counted of all of it.
 	work, step, start int32
@@ -158,7 +158,7 @@ func (s promising) stayOf(i int32, one *Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
 	goes, _ := s.pool.evictedAt(w, k, one)
-	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: i + 1}
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: one.told()}
 }
 
 // standing yields who stands in the pool, task by task.
@@ -220,30 +220,6 @@ func (s behind) standingOn(p *promise) iter.Seq2[int32, *Seat] {
 	}
 }
 
-// endsIn is when a task is predicted to end, by what is known of its workload (B1).
-func (s *Seat) endsIn(w *World, k *Work) int64 {
-	if s.origin >= 0 {
-		return w.Holdings[s.origin].Ends
-	}
-	return s.cutTo(later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
-}
-
-// endsForSure is when a task has ended for sure; of what starts only where it is cut.
-func (s *Seat) endsForSure(w *World) int64 {
-	if s.origin >= 0 {
-		return w.Holdings[s.origin].Enforced
-	}
-	return s.cutTo(Never)
-}
-
-// cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.
-func (s *Seat) cutTo(end int64) int64 {
-	if s.until > 0 {
-		return min(end, s.until)
-	}
-	return end
-}
-
 // useOverTime lists what of the queues' use ends, by its end.
 func (s admitting) useOverTime() []ended {
 	if s.promises.tree != nil {
@@ -264,10 +240,10 @@ func (s admitting) useOverTime() []ended {
 			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, 0, i, 0, -1})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1})
 		}
 	}
-	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && a.behind == 0 })
+	out = slices.DeleteFunc(out, func(a ended) bool { return a.until == Never && len(a.behind) == 0 })
 	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
 	s.promises.tree = out
 	return out
@@ -285,7 +261,7 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 		if !ends && s.promises.seeking == 0 {
 			break
 		}
-		if (ends || one.behind != 0 && one.behind == s.promises.seeking) && !gone.has(&one) {
+		if (ends || slices.Contains(one.behind, s.promises.seeking-1)) && !gone.has(&one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}

@@ -246,7 +246,7 @@ func (t *trial) ruledOut(q *incrementalPool, kind *waitingClass) bool {
 	}
 	b := s.preempting().beneficiary(k, it, 0, add, asks)
 	for _, mode := range s.preempting().modes(it, 0, b) {
-		if mode == preempt.Preempt && !q.mayPreempt(kind) || q.pool.Room.Infeasible(b, mode, q.largest) {
+		if mode == preempt.Preempt && !q.mayPreempt(kind) || s.preempting().infeasible(b, mode, q.largest) {
 			continue
 		}
 		return (!b.Entitled || admitted) && s.preempting().wouldStart(b)

@@ -249,7 +249,7 @@ func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refus
 		v := newVerdict(c, at, s.index).counting(0, int64(n))
 		v.Until = until
 		if c == ProtectedUntil || c == BudgetSpent || c == VictimsShort {
-			v.shield = newShieldQuestion(&s.pool.Policy, b, mode, refusal)
+			v.shield = newShieldQuestion(s.pool, b, mode, refusal)
 		}
 		same := slices.IndexFunc(s.told, func(t Verdict) bool {
 			return t.Code == c && (c != VictimsShort || t.shield.mode == mode) // who is protected from one way may be the cause

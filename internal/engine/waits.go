@@ -39,6 +39,8 @@ type awaiting struct {
 	// implied are those for whom one of these waits whom it waits for; stay are those that could last for ever.
 	implied map[int32]bool
 	stay    []*goer
+	// away is by who gathers what has left for that one alone by then, of which no end is known.
+	away map[int32][]placement.Stay
 }
 
 // A goer is somebody who is gone when a promise begins: up to when, what it has on the nodes of that, and
@@ -162,6 +164,9 @@ func (s *awaiting) takeBack(other *promise) {
 	for _, c := range one.charges {
 		_ = s.pool.Tree.Release(int(c.leaf), c.charge, c.nonPreemptible) // it was charged
 	}
+	for _, stay := range s.away[other.work] {
+		_ = s.pool.Index.Take(stay.Shape, stay.Place) // it is there still
+	}
 }
 
 // fitsBeside says whether the places of the promise are free on the nodes on which somebody has something.
@@ -242,13 +247,18 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 		stay := s.stayOf(i, one)
 		until := max(w.Now, s.promises.profile.Round(stay.Until), 0)
 		gone := !s.behind().stepsAside(one, i, p) && (p.gathers || until <= p.at)
-		if gone || s.makesWayByThen(one, i) {
+		by := s.awaitedBy(one, i)
+		if by != nil && !gone && !s.makesWayByThen(one, i) {
+			if s.away == nil {
+				s.away = make(map[int32][]placement.Stay)
+			}
+			s.away[by.work] = append(s.away[by.work], stay)
+		}
+		if gone || by != nil || s.makesWayByThen(one, i) {
 			_ = x.Give(stay.Shape, stay.Place) // it stands there
 		}
 		if gone {
-			leave = slices.DeleteFunc(leave, func(h *Holding) bool {
-				return one.pipelined && one.Node == h.Node && (one.Devices&h.Devices != 0 || one.Devices == 0 || h.Devices == 0)
-			})
+			leave = slices.DeleteFunc(leave, func(h *Holding) bool { return one.pipelined && s.waitsBehind(one, i, h) })
 			stay.Place.Pipelined = false
 			g := goes(i, until)
 			g.stays = append(g.stays, stay)
@@ -274,6 +284,18 @@ func (s *awaiting) leavingOn() (list []*Holding) {
 	return list
 }
 
+// waitsBehind says whether who claims a place may wait for what is leaving its node: both have a device, or ask
+// a resource.
+func (s *awaiting) waitsBehind(one *Seat, i int32, h *Holding) bool {
+	if one.Node != h.Node || one.Devices&h.Devices != 0 {
+		return one.Node == h.Node
+	}
+	k := &s.world.Works[i]
+	own := s.world.Definition(k, k.Current).Sets[one.Set].Request.Amounts
+	leaving, _ := s.world.settling().footprint(h)
+	return slices.ContainsFunc(own, func(a quota.Amount) bool { return a.Value > 0 && leaving.Request.Amounts.Of(a.Resource) > 0 })
+}
+
 // footprintOf is what is leaving, for the index.
 func (s *awaiting) footprintOf(h *Holding) placement.Shape {
 	shape, _ := s.world.settling().footprint(h)
@@ -284,11 +306,19 @@ func (s *awaiting) footprintOf(h *Holding) placement.Shape {
 // is in use then.
 func (s *awaiting) makesWayByThen(one *Seat, i int32) bool {
 	return s.behind().stepsAside(one, i, s.p) || slices.ContainsFunc(s.before, func(other *promise) bool {
-		if s.until(other) <= s.p.at {
-			return false
-		}
-		return s.behind().stepsAside(one, i, other) || other.gathers && other.overlaps(s.world.Position[one.Node], one.Devices)
+		return s.until(other) > s.p.at && s.behind().stepsAside(one, i, other)
 	})
+}
+
+// awaitedBy is for whom places are gathered that are in use then, and who waits for somebody who stands there.
+func (s *awaiting) awaitedBy(one *Seat, i int32) *promise {
+	at := slices.IndexFunc(s.before, func(other *promise) bool {
+		return other.gathers && slices.Contains(s.promises.waits[other.work], i) && other.overlaps(s.world.Position[one.Node], one.Devices)
+	})
+	if at < 0 {
+		return nil
+	}
+	return s.before[at]
 }
 
 // bounds are the queues whose bounds keep the promise out while all is there that is gone by its time; none is
@@ -324,7 +354,7 @@ func (s *awaiting) bounds() (queues []int32) {
 
 // ended says whether what is charged is gone by the time of the promise, and not as it makes way for that.
 func (s *awaiting) ended(one *ended) bool {
-	if s.promises.profile.Round(one.until) > s.p.at || one.behind == s.p.work+1 {
+	if s.promises.profile.Round(one.until) > s.p.at || slices.Contains(one.behind, s.p.work) {
 		return false
 	}
 	counted := s.pool.Counted && one.charge.Of(int32(s.pool.Width-1)) > 0 // of all of it (Q10)
