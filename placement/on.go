@@ -89,6 +89,68 @@ func holdsMore(x *Index, sh *shape, gone Shape, p Place) bool {
 	})
 }
 
+// MustGo is how many of some tasks of one shape, which stand on one node, have to go, whichever of them
+// that are, so that there is room for a task of another shape, or the same, where there is none: more than
+// they are if all of them are not enough. 0 is that it is not plain.
+func MustGo(x *Index, s, gone Shape, places []Place) int {
+	sh, was := x.shape(s), x.shape(gone)
+	if sh == nil || was == nil || len(places) == 0 || !x.allowedOn(sh, places[0].Node) || slices.ContainsFunc(places, func(p Place) bool { return p.Pipelined }) {
+		return 0
+	}
+	nd := &x.nodes[places[0].Node]
+	if nd.slots < 0 || sh.count == 0 && (nd.cpuOnlySlots < 0 || nd.cpuOnlySlots == 0 && was.count > 0) {
+		return 0
+	}
+	n := int64(1)
+	for _, a := range sh.amounts {
+		missing, each := a.Value-x.freeOf(places[0].Node)[a.Resource], was.amounts.Of(a.Resource)
+		if missing > a.Value || missing > 0 && each == 0 {
+			return 0
+		}
+		if missing > 0 {
+			n = max(n, (missing-1)/each+1)
+		}
+	}
+	if sh.count > 0 {
+		devices := mustGoOf(x, sh, was, nd, places)
+		if devices == 0 {
+			return 0
+		}
+		n = max(n, devices)
+	}
+	return int(min(n, int64(len(places))+1))
+}
+
+// mustGoOf is MustGo as far as devices decide it: whole ones of one model on no island.
+func mustGoOf(x *Index, sh, was *shape, nd *node, places []Place) int64 {
+	if !sh.whole || !was.whole || was.count == 0 || sh.island != AnyIsland {
+		return 0
+	}
+	theirs, usable := uint64(0), sh.capable[nd.layout]&nd.healthy
+	for _, p := range places {
+		theirs |= p.Devices
+	}
+	for m := theirs; m != 0; m &= m - 1 {
+		if x.left[int(nd.devices)+bits.TrailingZeros64(m)] != 0 { // more is given out there than there is
+			return 0
+		}
+	}
+	if theirs&^usable != 0 {
+		return 0
+	}
+	n := int64(0)
+	for _, g := range x.layouts[nd.layout].groups {
+		have := bits.OnesCount64(usable & g.mask & nd.whole)
+		switch {
+		case have >= sh.count:
+			return 1 // it is not for want of devices
+		case theirs&^g.mask == 0:
+			n = int64((sh.count-have-1)/was.count + 1)
+		}
+	}
+	return n
+}
+
 func (x *Index) allowedOn(sh *shape, node int32) bool {
 	return sh.ever && node >= 0 && int(node) < len(x.nodes) && sh.allowed.has(node)
 }

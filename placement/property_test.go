@@ -212,6 +212,7 @@ func (m *machine) give(t *rapid.T) {
 	m.actions["give"]++
 	i := rapid.IntRange(0, len(m.held)-1).Draw(t, "held")
 	h := m.held[i]
+	m.mustGo(t, h)
 	m.held = append(append([]held{}, m.held[:i]...), m.held[i+1:]...)
 	shape := m.shapes[h.shape]
 	room, makes := make([]int, len(m.shapes)), make([]bool, len(m.shapes)) // of all shapes, this one or another
@@ -233,6 +234,42 @@ func (m *machine) give(t *rapid.T) {
 		}
 	}
 	m.model.take(m.requests[h.shape], h.place, -1)
+}
+
+// mustGo has tasks like one, on its node, go in a drawn order, until MustGo says that there is room for another.
+func (m *machine) mustGo(t *rapid.T, one held) {
+	var places []Place
+	for _, h := range m.held {
+		if h.shape == one.shape && h.place.Node == one.place.Node {
+			places = append(places, h.place)
+		}
+	}
+	places = rapid.Permutation(places).Draw(t, "alike")
+	for i, asks := range m.shapes {
+		n := MustGo(m.index, asks, m.shapes[one.shape], places)
+		if n == 0 || m.index.RoomOn(asks, one.place.Node) > 0 {
+			continue
+		}
+		if m.actions["must go"]++; n > 1 {
+			m.actions["several must go"]++
+		}
+		mark := m.index.Mark()
+		for gone := range min(n, len(places)) {
+			if room := m.index.RoomOn(asks, one.place.Node); room > 0 {
+				t.Fatalf("room for %d of %+v with %d of %d gone", room, m.requests[i], gone, n)
+			}
+			if err := m.index.Give(m.shapes[one.shape], places[gone]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n > len(places) {
+			m.actions["too few go"]++
+		}
+		if room := m.index.RoomOn(asks, one.place.Node); room > 0 != (n <= len(places)) {
+			t.Fatalf("room for %d of %+v with %d of %d %+v gone, of which %d must", room, m.requests[i], min(n, len(places)), len(places), m.requests[one.shape], n)
+		}
+		m.index.Undo(mark)
+	}
 }
 
 // cordon closes a node or opens it, which no mark can take back.
@@ -361,8 +398,8 @@ func TestIndexAgainstNaive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least := map[string]int{"makes room for another": 1} // what goes seldom is as large as what another asks
-	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another"} {
+	least := map[string]int{"makes room for another": 1, "several must go": 1} // what goes seldom is as large as what another asks
+	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
 		want, seldom := least[name]
 		if !seldom {
 			want = checks / 20

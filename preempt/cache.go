@@ -293,7 +293,7 @@ func (s *search) stands(l *list) bool {
 		return false
 	}
 	if a.mode == Preempt {
-		return s.unbounded() && !slices.ContainsFunc(l.ids, func(id UnitID) bool { return r.state[id].protection != none })
+		return a.unbounded(r) && plainlyRanked(r, a, l.ids)
 	}
 	id := l.ids[0]
 	u := r.units[id]
@@ -313,7 +313,7 @@ func (s *search) plain(l *list) bool {
 		return false
 	}
 	if a.mode == Preempt {
-		return s.unbounded()
+		return s.ask.unbounded(s.room)
 	}
 	leaf, mask := r.state[l.ids[0]].leaf, r.mask(a, l.ids[0])
 	return len(l.ids) == 1 && !slices.ContainsFunc(s.here, func(id UnitID) bool {
@@ -332,7 +332,7 @@ func noteBeyond(s *search, n int32) {
 // though nobody goes; it is empty where that is all of it, or E8 binds nothing.
 func leeway(s *search) (some []int64) {
 	r, a := s.room, s.ask
-	if a.mode != Preempt || s.unbounded() {
+	if a.mode != Preempt || s.ask.unbounded(s.room) {
 		return nil
 	}
 	for _, asks := range a.Asks {
@@ -345,22 +345,6 @@ func leeway(s *search) (some []int64) {
 		}
 	}
 	return some
-}
-
-// unbounded says whether E8 binds nobody, whoever goes.
-func (s *search) unbounded() bool {
-	r, a := s.room, s.ask
-	for _, asks := range a.Asks {
-		if !r.divides(asks.Resource) {
-			continue
-		}
-		for q := a.Leaf; q >= 0; q = r.parent(q) {
-			if r.use(q, asks.Resource)+asks.Value > max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // protectAll brings the protection of every leaf from which preemption may take

@@ -207,8 +207,9 @@ func (h *leastFirst[T]) leads() bool {
 func (h *leastFirst[T]) pop() T {
 	at, last := h.heap[0], len(h.heap)-1
 	h.heap[0] = h.heap[last]
-	h.heap = h.heap[:last]
-	h.down(0)
+	if h.heap = h.heap[:last]; last > 0 {
+		h.down(0)
+	}
 	h.free = append(h.free, at)
 	return h.items[at]
 }
@@ -221,24 +222,26 @@ func (h *leastFirst[T]) push(item T) {
 		h.heap = append(h.heap, int32(len(h.items)))
 		h.items = append(h.items, item)
 	}
-	for i := len(h.heap) - 1; i > 0 && h.less(i, (i-1)/2); i = (i - 1) / 2 {
-		h.heap[i], h.heap[(i-1)/2] = h.heap[(i-1)/2], h.heap[i]
-	}
+	h.up(len(h.heap)-1, 0)
 }
 
-// down lets the item at i of the heap sink to its place.
+// down lets the item at i of the heap sink to its place: along the lesser children to the end, and back
+// up, as what sinks was among the last and mostly belongs there.
 func (h *leastFirst[T]) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
-			if h.less(child, least) {
-				least = child
-			}
+	at, top := h.heap[i], i
+	for child := 2*i + 1; child < len(h.heap); child = 2*i + 1 {
+		if child+1 < len(h.heap) && h.less(child+1, child) {
+			child++
 		}
-		if least == i {
-			return
-		}
-		h.heap[i], h.heap[least] = h.heap[least], h.heap[i]
-		i = least
+		h.heap[i], i = h.heap[child], child
+	}
+	h.heap[i] = at
+	h.up(i, top)
+}
+
+// up lets the item at i of the heap rise to its place, no higher than a place above it.
+func (h *leastFirst[T]) up(i, top int) {
+	for ; i > top && h.less(i, (i-1)/2); i = (i - 1) / 2 {
+		h.heap[i], h.heap[(i-1)/2] = h.heap[(i-1)/2], h.heap[i]
 	}
 }

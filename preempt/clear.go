@@ -25,6 +25,7 @@ const (
 type list struct {
 	ids   []UnitID
 	class []int8 // by ids, when taken
+	harm  harm   // of the victims, as far as it was asked
 	kind  orderKind
 	moved int64
 	// staying: of what moves stays, before the others look for places, what can.
@@ -34,8 +35,6 @@ type list struct {
 	// beside: of ids the last so many find other places beside the victims (M10).
 	beside int
 	nodes  []int32 // the place; empty is anywhere
-	harm   *harm   // of the victims, nil until asked
-	loss   loss    // of one victim, as far as it was asked
 	plain  bool    // see search.plain
 	// shared is what Evaluator.shared was.
 	shared int
@@ -242,8 +241,11 @@ func (t *taking) end() {
 // clearPlace takes of the candidates until the preemptor starts, spares whom it
 // can, and leaves the world as it was. The result is judged in full.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
-	t := r.begin(a, f, kind)
 	a.allGone = false
+	if found, ok, plain := clearPlainly(r, a, f, candidates, kind); plain {
+		return found, ok
+	}
+	t := r.begin(a, f, kind)
 	before := r.usesBefore(a)
 	fill := t.fill
 	if kind == oneOnly {

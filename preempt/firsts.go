@@ -119,7 +119,7 @@ func (f *firsts) first(s *search, n int32, candidates []UnitID) (first, []UnitID
 		}
 	}
 	u := r.units[id]
-	if !r.alone(id) || !placement.MakesRoom(r.Index, s.fit.shape(), u.Tasks[0].Shape, u.Tasks[0].Place) {
+	if !s.fit.makesRoom(id) {
 		return first{}, here, false
 	}
 	one := first{id, n, r.classOf(s.ask, u), u.lost(r.Now), int32(len(here)), u.Tasks[0].Milli, u.Tasks[0].Since}
@@ -132,11 +132,8 @@ func (f *firsts) first(s *search, n int32, candidates []UnitID) (first, []UnitID
 // listed is search.offer of the node where it goes, but for how many tasks there is room, see
 // whole.
 func (f *firsts) listed(s *search, one first) offer {
-	own := &s.room.scratch
-	o := offer{node: one.node, list: list{nodes: s.room.oneNode(one.node), moved: s.room.units[one.id].GPUs}}
-	ids, classes := [1]UnitID{one.id}, [1]int8{one.class}
-	o.list.ids, own.ids = cut(own.ids, ids[:])
-	o.list.class, own.classes = cut(own.classes, classes[:])
+	o := offer{node: one.node, list: listOf(s.room, s.ask, []UnitID{one.id})}
+	o.list.nodes = s.room.oneNode(one.node)
 	return o
 }
 

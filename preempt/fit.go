@@ -21,6 +21,7 @@ type fit struct {
 	// there are none; focus is the only one in which room counts, −1 all.
 	domain []int32
 	focus  int32
+	places []placement.Place // scratch of needed
 }
 
 func (r *Evaluator) newFit(a *ask) *fit {

@@ -17,7 +17,7 @@ func (s *search) compareLists(x, y *list) int {
 	}
 	s.room.Effort.Spend(len(x.ids) + len(y.ids))
 	one, other := s.harmOf(x), s.harmOf(y)
-	if c := slices.CompareFunc(one.pairs, other.pairs, pair.compare); c != 0 {
+	if c := s.comparePairs(x, y); c != 0 {
 		return c
 	}
 	if c := one.lost.compare(other.lost); c != 0 {
@@ -27,13 +27,36 @@ func (s *search) compareLists(x, y *list) int {
 		return c
 	}
 	byOrder := 0
-	if s.ask.reclaims() {
+	switch {
+	case s.ask.reclaims():
 		s.ordered[0], s.ordered[1] = s.lastFirst(s.ordered[0], x), s.lastFirst(s.ordered[1], y)
 		byOrder = slices.CompareFunc(s.ordered[0], s.ordered[1], s.inOrder)
-	} else {
-		byOrder = slices.CompareFunc(one.ordered, other.ordered, s.inOrder)
+	case one.backward && other.backward:
+		byOrder = compareBackward(s, x.victims(), y.victims())
+	default:
+		byOrder = slices.CompareFunc(x.orderedByHarm(), y.orderedByHarm(), s.inOrder)
 	}
 	return cmp.Or(byOrder, compareMovers(s.room, x, y), slices.Compare(x.nodes, y.nodes))
+}
+
+// comparePairs compares the pairs of two lists, the best protected first; a list that is the beginning of
+// the other does less harm.
+func (s *search) comparePairs(x, y *list) int {
+	one, other := s.harmOf(x), s.harmOf(y)
+	if one.alike && other.alike && len(x.victims()) > 0 && len(y.victims()) > 0 {
+		return cmp.Or(one.first.compare(other.first), cmp.Compare(len(x.victims()), len(y.victims())))
+	}
+	return slices.CompareFunc(s.pairs(x), s.pairs(y), pair.compare)
+}
+
+// compareBackward compares two lists from their ends.
+func compareBackward(s *search, x, y []UnitID) int {
+	for i, j := len(x)-1, len(y)-1; i >= 0 && j >= 0; i, j = i-1, j-1 {
+		if c := s.inOrder(x[i], y[j]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(x), len(y))
 }
 
 // victims are those of the list that do not move beside others.
@@ -41,32 +64,17 @@ func (l *list) victims() []UnitID { return l.ids[:len(l.ids)-l.beside] }
 
 // compareSingles is compareLists of lists of one.
 func (s *search) compareSingles(x, y *list) int {
-	a, b := s.room.units[x.ids[0]], s.room.units[y.ids[0]]
-	if c := (pair{x.class[0], a.Priority}).compare(pair{y.class[0], b.Priority}); c != 0 {
+	a, b := &s.room.state[x.ids[0]], &s.room.state[y.ids[0]]
+	if c := (pair{x.class[0], a.priority}).compare(pair{y.class[0], b.priority}); c != 0 {
 		return c
 	}
-	if c := x.loses(s.room).compare(y.loses(s.room)); c != 0 {
+	if c := s.harmOf(x).lost.compare(s.harmOf(y).lost); c != 0 {
 		return c
 	}
 	if c := s.inOrder(x.ids[0], y.ids[0]); c != 0 {
 		return c
 	}
 	return slices.Compare(x.nodes, y.nodes)
-}
-
-// loses is the work that is lost with a list of one.
-func (l *list) loses(r *Evaluator) Work {
-	if !l.loss.known || l.loss.now != r.Now {
-		l.loss = loss{known: true, now: r.Now, work: r.units[l.ids[0]].lost(r.Now)}
-	}
-	return l.loss.work
-}
-
-// A loss is the work that is lost at a time.
-type loss struct {
-	known bool
-	now   int64
-	work  Work
 }
 
 // inOrder is the order of victims (M3). Of one leaf those that hold the same are of one class
@@ -92,26 +100,52 @@ func (s *search) lastFirst(ids []UnitID, l *list) []UnitID {
 	return ids
 }
 
-// A harm is what is compared of lists that does not change before the time does:
-// the pairs, the best protected first, the lost work, and how many workloads.
+// A harm is what is compared of lists that does not change before the time does: the first of the pairs, the
+// best protected first, whether all are as that, the lost work, and how many workloads.
 type harm struct {
-	now   int64
-	pairs []pair
-	lost  Work
-	works int
-	// ordered is lastFirst, but for a reclaim, where it changes with the uses.
-	ordered []UnitID
+	now          int64
+	known, alike bool
+	// backward: the victims are listed in the order of M3. Of a reclaim that is not known, as it changes
+	// with the uses; of others ordered is lastFirst where they are not.
+	backward bool
+	first    pair
+	lost     Work
+	works    int
+	ordered  []UnitID
 }
 
 // harmOf is that of the list.
 func (s *search) harmOf(l *list) *harm {
-	if l.harm == nil || l.harm.now != s.room.Now {
-		l.harm = &harm{now: s.room.Now, pairs: s.pairs(l), lost: s.lost(l), works: s.works(l)}
-		if !s.ask.reclaims() {
-			l.harm.ordered = s.lastFirst(make([]UnitID, 0, len(l.ids)), l)
-		}
+	h := &l.harm
+	if h.known && h.now == s.room.Now {
+		return h
 	}
-	return l.harm
+	victims := l.victims()
+	*h = harm{now: s.room.Now, known: true, alike: true, lost: s.lost(l), works: s.works(l)}
+	for i, id := range victims {
+		one := pair{l.class[i], s.room.state[id].priority}
+		if i == 0 {
+			h.first = one
+		}
+		h.alike = h.alike && one == h.first
+	}
+	if s.ask.reclaims() {
+		return h
+	}
+	if h.backward = slices.IsSortedFunc(victims, s.inOrder); !h.backward {
+		h.ordered = s.lastFirst(nil, l)
+	}
+	return h
+}
+
+// orderedByHarm is lastFirst of a list of no reclaim, of which the harm is known.
+func (l *list) orderedByHarm() []UnitID {
+	if l.harm.ordered != nil {
+		return l.harm.ordered
+	}
+	out := slices.Clone(l.victims())
+	slices.Reverse(out)
+	return out
 }
 
 // A pair is a victim's class and priority; the lower does less harm.

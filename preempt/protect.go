@@ -134,11 +134,11 @@ func (r *Evaluator) wouldProtect(b *Preemptor) protection {
 	if r.allBelow(b) {
 		return byQuota // as everything in the leaf
 	}
-	charge, at := b.Asks, r.rank(b.Leaf, b.EvictionRank)
+	charge, at := b.Asks, r.rank(b.Leaf, &b.EvictionRank)
 	part := UnitID(-1)
 	for id := range r.Of(b.Work) {
 		if u := r.units[id]; b.Step == 0 && u.Step == 0 && u.Leaf == b.Leaf {
-			part, at = id, r.rank(b.Leaf, u.EvictionRank)
+			part, at = id, r.rank(b.Leaf, &u.EvictionRank)
 			if sum, err := slices.Clone(charge).AddScaled(u.Charge, 1); err == nil {
 				charge = sum
 			}

@@ -353,7 +353,7 @@ func (s *search) worseBy(other *list) Fate {
 	switch {
 	case s.ask.mode == Consolidate && cmp.Compare(s.best.moved, other.moved) != 0:
 		return PlaceMoves
-	case slices.CompareFunc(one.pairs, two.pairs, pair.compare) != 0:
+	case s.comparePairs(&s.best, other) != 0:
 		return PlaceHarms
 	case one.lost.compare(two.lost) != 0:
 		return PlaceLoses

@@ -126,6 +126,7 @@ type unitState struct {
 	leaf, priority, work int32
 	node                 int32  // on which all of it stands, where that is one task; else −1
 	charge               int32  // the same of all that share what they are charged
+	number               int32  // by standing among those of its leaf with a number; 0 is none
 	holds                uint64 // resources below 64 that it is charged
 	bars                 bars
 	alive                bool
@@ -162,6 +163,7 @@ type scratch struct {
 	shapesTried []placement.Shape
 	homeless    []placement.Shape // see taking.homeless
 	held        heldByLeaf        // of takesTooLittle
+	plainly     []UnitID          // of clearPlainly
 }
 
 // protection is how a unit is protected (R8).

@@ -144,7 +144,7 @@ func (r *roster) putOn(id UnitID, n int32) {
 
 // indexOn is where a unit is in the list of a node, −1 if it is not.
 func (r *roster) indexOn(n int32, id UnitID) int {
-	const few = 32
+	const few = 128 // numbers side by side are quicker looked through than what they stand for
 	here := r.byNode[n]
 	if len(here) < few {
 		return slices.Index(here, id)
@@ -178,25 +178,39 @@ func (r *roster) insert(id UnitID) {
 	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].EvictionRank.compare(&u.EvictionRank) < 0:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
 	case r.sorted[u.Leaf] && r.opened:
-		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, u.EvictionRank), id)
+		r.byLeaf[u.Leaf] = slices.Insert(list, r.rank(u.Leaf, &u.EvictionRank), id)
 	default:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), false
 	}
 }
 
-// rank is how many units of the leaf stand better.
-func (r *roster) rank(leaf int32, s EvictionRank) int {
-	at, _ := slices.BinarySearchFunc(r.inLeaf(leaf), s, func(id UnitID, s EvictionRank) int {
-		return r.units[id].EvictionRank.compare(&s)
-	})
-	return at
+// rank is how many units of the leaf stand better. Who goes, or has come just now, is among the
+// last, so that it is looked for from there.
+func (r *roster) rank(leaf int32, s *EvictionRank) int {
+	list := r.inLeaf(leaf)
+	stands := func(id UnitID, s *EvictionRank) int { return r.units[id].EvictionRank.compare(s) }
+	from, to := len(list), len(list)
+	for step := 1; from > 0; step *= 2 {
+		to, from = from, max(0, from-step)
+		if stands(list[from], s) < 0 {
+			break
+		}
+	}
+	at, _ := slices.BinarySearchFunc(list[from:to], s, stands)
+	return from + at
 }
 
-// inLeaf lists the leaf's units, the best standing first.
+// inLeaf lists the leaf's units, the best standing first. Those that it sorts are numbered: it
+// does so once after the first question, so that numbers stand for the standing from then on.
 func (r *roster) inLeaf(leaf int32) []UnitID {
 	if !r.sorted[leaf] {
 		r.sorted[leaf] = true
 		r.sortByStanding(r.byLeaf[leaf])
+		for at, id := range r.byLeaf[leaf] {
+			if r.opened {
+				r.state[id].number = int32(at + 1)
+			}
+		}
 	}
 	return r.byLeaf[leaf]
 }
@@ -264,6 +278,9 @@ func (r *roster) sortByNumber(ids []UnitID) bool {
 
 // better is negative where the unit a stands better than b.
 func (r *roster) better(a, b UnitID) int {
+	if x, y := &r.state[a], &r.state[b]; x.leaf == y.leaf && x.number > 0 && y.number > 0 {
+		return cmp.Compare(x.number, y.number)
+	}
 	return r.units[a].EvictionRank.compare(&r.units[b].EvictionRank)
 }
 

@@ -288,7 +288,7 @@ func (r *Evaluator) Forget(id UnitID) {
 func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	u := r.units[id]
 	r.state[id].alive = false
-	at := r.rank(u.Leaf, u.EvictionRank)
+	at := r.rank(u.Leaf, &u.EvictionRank)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	r.stretched[u.Leaf] = false
 	for i := range u.Tasks {

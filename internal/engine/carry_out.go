@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
-	"github.com/allotsched/allot/quota"
 )
 
 // carryOut takes the victims and what moves, starts the beneficiary, and puts what
@@ -16,8 +15,7 @@ func (s *Solver) carryOut(k *Work, it queue.Item, at int16, b *preempt.Preemptor
 	defer p.effort().Answered(p.effort().Again(proposal.Bound))
 	first, moves := len(w.Room.out), false
 	w.Traced.note(s, b, proposal)
-	freed := quota.Amounts(nil)
-	var victims []int32
+	freed, victims := s.freed[:0], s.victims[:0]
 	for _, c := range proposal.Justifications {
 		u, code := p.Room.Unit(c.Victim), codeOf(c.Mode)
 		if c.Moves {
@@ -46,6 +44,7 @@ func (s *Solver) carryOut(k *Work, it queue.Item, at int16, b *preempt.Preemptor
 			return err
 		}
 	}
+	s.freed, s.victims = freed, victims
 	slices.Sort(victims)
 	for _, victim := range slices.Compact(victims) {
 		if moves { // it may stand in an order again
@@ -106,7 +105,7 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	book.out = appendMany(book.out, out)
 	book.tookOf(taking{unit: u, beneficiary: beneficiary, code: code, pool: s.index, is: c, commit: int32(len(book.commits)), seats: out.seats})
 	if beneficiary >= 0 && slices.ContainsFunc(out.seats, func(s Seat) bool { return s.origin >= 0 }) { // a start has cost nothing (M9)
-		book.paidFor[int32(len(book.commits))] = true
+		book.payFor(int32(len(book.commits)))
 	}
 	w.restatus(u.Work, &out, code)
 	p.freed++

@@ -400,6 +400,7 @@ type Solver struct {
 	ownRefusals map[int32][]Verdict
 	told        []Verdict
 	shortfalls  []quota.Shortfall
+	asking
 	// claims: the start at hand may claim places that others are leaving. leftover: who went
 	// left more than was needed. trial: what is tried is not as it is. briefly: a
 	// search for places was cut since room was asked for.

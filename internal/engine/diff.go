@@ -203,6 +203,9 @@ func (w closing) seatAt(at seatOf) *Seat { return &w.Room.Seats[at.work][at.at] 
 
 // nameGrowth has what grows name the first of those whose place it takes (X2).
 func (w closing) nameGrowth(d *Decision) {
+	if !slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Kind == Resize && a.commit > 0 }) {
+		return
+	}
 	type grown struct{ work, commit int32 }
 	first := make(map[grown]int32)
 	for at := range d.Actions {
@@ -225,11 +228,9 @@ func (w closing) nameGrowth(d *Decision) {
 // writeGone writes what has lost its seat, in the order in which it was taken.
 func (w closing) writeGone(d *Decision) {
 	book := w.Room
-	written := make(map[int32]bool, len(book.takings))
 	for i := range book.takings {
 		work := book.takings[i].unit.Work
-		if at := book.last[work]; at > 0 && !written[work] { // a workload at a time
-			written[work] = true
+		if at := book.last[work]; at > 0 && book.takings[at-1].next == int32(i) { // a workload at a time
 			w.writeGoneOf(d, work, int(at)-1)
 		}
 	}
@@ -242,6 +243,17 @@ func (w closing) writeGoneOf(d *Decision, i int32, at int) {
 		return // it started in this solve
 	}
 	l := &w.live[k.Live]
+	if l.to == l.from+1 && len(w.Room.Seats[i]) == 0 { // as mostly: it was one task
+		kind := Evict
+		switch h := &w.Holdings[l.from]; {
+		case h.Phase == Terminating:
+			return
+		case h.Phase == Claimed || h.fresh:
+			kind = Unclaim
+		}
+		w.writeTaken(d, kind, w.Holdings[l.from:l.to], w.whyLost(l.from, at))
+		return
+	}
 	kept, some := make([]bool, l.to-l.from), false
 	for _, s := range w.Room.Seats[i] {
 		if s.origin >= 0 {
@@ -313,7 +325,7 @@ func (w closing) chained(gone []int32, at int) (parts []takenPart) {
 		}
 		known := false
 		if one.chain, known = chains[one.why]; !known {
-			one.chain = w.chainFrom(int32(one.why))
+			one.chain = w.chainFrom(nil, int32(one.why))
 			chains[one.why] = one.chain
 		}
 		same := slices.IndexFunc(parts, func(p takenPart) bool { return sameChain(w.Room.takings, p.chain, one.chain) })
@@ -346,7 +358,7 @@ func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
 	fromTop := slices.SortedStableFunc(slices.Values(gone), func(a, b int32) int { return cmp.Compare(stepOf(b), stepOf(a)) })
 	for n, i := range fromTop {
 		why := w.whyLost(i, at)
-		one := takenPart{tasks: []Holding{w.Holdings[i]}, why: why, chain: w.chainFrom(int32(why))}
+		one := takenPart{tasks: []Holding{w.Holdings[i]}, why: why, chain: w.chainFrom(nil, int32(why))}
 		last := len(parts) - 1
 		if n == 0 || stepOf(i) != stepOf(fromTop[n-1]) && !sameChain(w.Room.takings, parts[last].chain, one.chain) {
 			parts = append(parts, one)

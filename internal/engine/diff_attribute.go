@@ -30,9 +30,9 @@ type tookFrom struct {
 // again the next taking is the first later one that took from it or, if the gainer is
 // where it was after all, any. The chain ends with the first gainer that holds what
 // was taken for it, else with the last that holds anything. last is the last taking from
-// a loser, −1 if there is none; a taking for nobody is a chain of its own.
-func attribute(first int32, takings func(int32) tookFrom, last func(loser int32) int32, fated func(work, commit int32) fate) []int32 {
-	chain, firm := []int32{first}, 1
+// a loser, −1 if there is none; a taking for nobody is a chain of its own. It is in the memory of into.
+func attribute(into []int32, first int32, takings func(int32) tookFrom, last func(loser int32) int32, fated func(work, commit int32) fate) []int32 {
+	chain, firm := append(into[:0], first), 1
 	start := takings(first)
 	if start.gainer < 0 {
 		return chain
@@ -65,10 +65,10 @@ func attribute(first int32, takings func(int32) tookFrom, last func(loser int32)
 	}
 }
 
-// chainFrom is the chain that begins with a taking.
-func (w closing) chainFrom(first int32) []int32 {
+// chainFrom is the chain that begins with a taking, in the memory of into.
+func (w closing) chainFrom(into []int32, first int32) []int32 {
 	book := w.Room
-	return attribute(first, func(at int32) tookFrom {
+	return attribute(into, first, func(at int32) tookFrom {
 		t := &book.takings[at]
 		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated, t.next}
 	}, book.lastOf, w.fateOf)
@@ -90,13 +90,15 @@ func (w closing) fateOf(work, commit int32) fate {
 	return out
 }
 
-// chainOf is the chain by which an action is told; nil where nothing was taken.
+// chainOf is the chain by which an action is told, in memory that the next call uses again; nil where
+// nothing was taken.
 func (w closing) chainOf(d *Decision, a *Action) []int32 {
 	if a.taking == 0 {
 		return nil
 	}
-	if chain := w.chainFrom(a.taking - 1); w.Room.takings[chain[0]].beneficiary >= 0 {
-		return chain
+	known := &w.Room.known
+	if known.chain = w.chainFrom(known.chain, a.taking-1); w.Room.takings[known.chain[0]].beneficiary >= 0 {
+		return known.chain
 	}
 	return nil
 }
@@ -408,6 +410,10 @@ func (w closing) chargedAt(f *Form, t TaskPlace, resource int32) int64 {
 // gainOf is what the workload has got of the resource by one of its starts: the
 // one that is told so, else the first.
 func (w closing) gainOf(work, resource int32, told int64) int64 {
+	if seats := w.Room.Seats[work]; len(seats) == 1 && seats[0].commit >= 0 && seats[0].origin < 0 { // as of most
+		k := &w.Works[work]
+		return max(0, w.chargedAt(w.FormOf(k, k.Current), seats[0].TaskPlace, resource))
+	}
 	gains := w.gainsOf(work, resource)
 	if told > 0 && slices.Contains(gains, told) {
 		return told

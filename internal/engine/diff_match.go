@@ -201,7 +201,11 @@ func (m *matching) number() {
 // stands where it ran or was claimed that nothing has placed it.
 func (w closing) matchWorkload(i int32) {
 	k, seats := &w.Works[i], w.Room.Seats[i]
-	if k.Live < 0 && len(seats) == 1 { // as mostly: there is nothing to match and one step
+	switch {
+	case len(seats) == 0:
+		k.pipelined = false
+		return
+	case k.Live < 0 && len(seats) == 1: // as mostly: there is nothing to match and one step
 		seats[0].origin = None
 		return
 	}

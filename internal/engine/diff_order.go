@@ -129,10 +129,10 @@ func (w closing) reclaimersFirst(d *Decision, from int, moves []Action, cut []in
 	}
 	rights := w.reclaimers(d)
 	for _, i := range cut {
-		delete(rights, moves[i].Work)
+		rights.last[moves[i].Work] = 0
 	}
 	for _, a := range d.Actions[from:] {
-		if len(rights[a.Work]) > 0 {
+		if rights.last[a.Work] > 0 {
 			first = append(first, a)
 		} else {
 			others = append(others, a)
@@ -343,7 +343,7 @@ func (w closing) nobodyLeaves() bool {
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
 func (w closing) waitForThemselves(d *Decision, from int) {
-	evicted := make(map[int32]bool)
+	evicted := make([]bool, len(w.Works))
 	for at := range d.Actions {
 		if a := &d.Actions[at]; a.Kind == Evict {
 			evicted[a.Work] = true
@@ -353,7 +353,7 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 		a := &d.Actions[from+at]
 		starts := a.Kind == Start || a.Kind == Resize ||
 			a.Kind == Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (len(evicted) > 0 && evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
+		if starts && (evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
 			slices.SortFunc(a.After, w.dividing().compareIDs)
 		}

@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Starts are written in an order in which they are right. That of the commits is one
 // but for what a solve does to its own starts (M9): what is given another place has a
@@ -15,9 +18,36 @@ type reclaimer struct {
 	side int32
 }
 
-// reclaimers are those that the actions written so far are told to be for, by workload.
-func (w closing) reclaimers(d *Decision) map[int32][]reclaimer {
-	out := make(map[int32][]reclaimer) // read one by one: order cannot matter
+// reclaimers are those that something was reclaimed for.
+type reclaimers struct {
+	all []reclaimer
+	// last is by workload the last of its own, plus one, and before, by reclaimer, the one of the same
+	// workload before it.
+	last, before []int32
+}
+
+// of yields those of a workload, by their numbers.
+func (r *reclaimers) of(work int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for at := r.last[work] - 1; at >= 0 && yield(at); at = r.before[at] - 1 {
+		}
+	}
+}
+
+// add adds one that is not among them yet.
+func (r *reclaimers) add(one reclaimer) {
+	for at := range r.of(one.work) {
+		if r.all[at] == one {
+			return
+		}
+	}
+	r.all, r.before = append(r.all, one), append(r.before, r.last[one.work])
+	r.last[one.work] = int32(len(r.all))
+}
+
+// reclaimers are those that the actions written so far are told to be for.
+func (w closing) reclaimers(d *Decision) *reclaimers {
+	out := &reclaimers{last: make([]int32, len(w.Works))}
 	for at := range d.Actions[d.Settled:] {
 		a := &d.Actions[d.Settled+at]
 		chain := w.chainOf(d, a)
@@ -26,9 +56,7 @@ func (w closing) reclaimers(d *Decision) map[int32][]reclaimer {
 		}
 		t := &w.Room.takings[chain[0]]
 		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
-			if one := (reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree}); !slices.Contains(out[one.work], one) {
-				out[one.work] = append(out[one.work], one)
-			}
+			out.add(reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree})
 		}
 	}
 	return out
@@ -36,12 +64,12 @@ func (w closing) reclaimers(d *Decision) map[int32][]reclaimer {
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
 // their lines where starts are written in the order of the commits.
-func (w closing) overtaken(rights map[int32][]reclaimer, from []int32, seats []seatOf) bool {
-	if len(rights) == 0 {
+func (w closing) overtaken(rights *reclaimers, from []int32, seats []seatOf) bool {
+	if len(rights.all) == 0 {
 		return false
 	}
 	uses := w.usesBefore()
-	within := make(map[reclaimer]bool)
+	within := make([]bool, len(rights.all))
 	for c := range w.Room.commits {
 		i := w.Room.commits[c].work
 		f, added := w.FormOf(&w.Works[i], w.Works[i].Current), false
@@ -51,17 +79,11 @@ func (w closing) overtaken(rights map[int32][]reclaimer, from []int32, seats []s
 				added = true
 			}
 		}
-		for at := range rights[i] {
-			if right := &rights[i][at]; added && !within[*right] && w.keepsLines(uses[f.Pool], right) {
-				within[*right] = true
-			}
+		for at := range rights.of(i) {
+			within[at] = within[at] || added && w.keepsLines(uses[f.Pool], &rights.all[at])
 		}
 	}
-	all := 0
-	for _, own := range rights { // into a sum: order cannot matter
-		all += len(own)
-	}
-	return len(within) < all
+	return slices.Contains(within, false)
 }
 
 // usesBefore are, by pool, the uses of its queues by resource without what starts.
@@ -132,7 +154,7 @@ func (w closing) writeStarts(d *Decision, from []int32, seats []seatOf) {
 		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
 		return
 	}
-	first := func(work int32) bool { return len(rights[work]) > 0 }
+	first := func(work int32) bool { return rights.last[work] > 0 }
 	w.writeFresh(d, from, seats, counts, first)
 	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first(work) })
 }

@@ -193,7 +193,7 @@ func TestM11Attribute(t *testing.T) {
 			}
 			return None
 		}
-		got := attribute(0, func(at int32) tookFrom { return taken[at] }, last, func(work, _ int32) fate { return c.fates[work] })
+		got := attribute(nil, 0, func(at int32) tookFrom { return taken[at] }, last, func(work, _ int32) fate { return c.fates[work] })
 		if !slices.Equal(got, c.want) {
 			t.Errorf("fates %v: chain %v, want %v", c.fates, got, c.want)
 		}

@@ -149,7 +149,7 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one Seat) bool { return one.pipelined }), k.isLeaving(w)
 	r := s.reachesAgain(l.work, d).within(l.own)
 	charge, found, err := s.placeUnit(r, f, d, unit, beside, asks)
-	if !found && err == nil && !s.claims && w.Room.paidFor[l.commit] && p.Index.Releasing() { // it waits for somebody anyway
+	if !found && err == nil && !s.claims && w.Room.isPaidFor(l.commit) && p.Index.Releasing() { // it waits for somebody anyway
 		s.claims = true
 		charge, found, err = s.placeUnit(r, f, d, unit, beside, asks)
 	}
@@ -242,7 +242,7 @@ func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32
 		}
 		for at := range w.Room.Seats[u.Work] {
 			one := &w.Room.Seats[u.Work][at]
-			if one.step == 0 && one.origin < 0 && one.commit >= 0 && s.isFree(one.commit) && !w.Room.paidFor[one.commit] {
+			if one.step == 0 && one.origin < 0 && one.commit >= 0 && s.isFree(one.commit) && !w.Room.isPaidFor(one.commit) {
 				starts = append(starts, one.commit)
 			}
 		}
@@ -302,7 +302,7 @@ func (s freeStarts) exchange() error {
 	for c := range slices.Backward(w.Room.commits) {
 		one := &w.Room.commits[c]
 		k := &w.Works[one.work]
-		if one.kind == Resize || !s.isFree(int32(c)) || w.Room.paidFor[int32(c)] || len(k.Others) > 0 ||
+		if one.kind == Resize || !s.isFree(int32(c)) || w.Room.isPaidFor(int32(c)) || len(k.Others) > 0 ||
 			slices.ContainsFunc(w.Room.Seats[one.work], func(t Seat) bool { return t.commit != int32(c) }) {
 			continue
 		}

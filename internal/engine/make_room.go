@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 
-	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -85,7 +83,7 @@ func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int3
 // made for one.
 func (s preempting) anyUnit(d *Definition, held []int32, try func(add []int32, asks quota.Amounts) (bool, error)) (bool, error) {
 	if held == nil && !d.Unsure {
-		return try(d.Unit.Add, slices.Clone(d.Asks))
+		return try(d.Unit.Add, slices.Clip(d.Asks))
 	}
 	units, _ := d.Gang.Units(held, roomChoices)
 	for _, unit := range units {
@@ -146,7 +144,7 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	if s.beyondHelp(f, asks) {
 		return nil, nil
 	}
-	b := s.beneficiary(k, it, at, slices.Clone(add), asks)
+	b := s.likeLast(k, it, at, add, asks)
 	if !b.Entitled {
 		if s.due != 0 && s.phase == withinLines && !s.enqueuing().strict(f.Queue) {
 			return nil, nil // when nobody else moves (M9)
@@ -182,7 +180,8 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 	case err != nil || proposal == nil && !p.Index.Releasing():
 		return nil, err
 	case !p.Index.Releasing():
-		return &way{preemptor: b, proposal: proposal}, nil
+		s.found = way{preemptor: b, proposal: proposal}
+		return &s.found, nil
 	}
 	return s.claimOrEvict(it, at, b, proposal != nil)
 }
@@ -209,18 +208,19 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
 	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine && v.Code != GuaranteeCut })
 	b.Cap = s.capOf()
-	modes, passes := s.modes(it, at, b), []int{0}
-	if k := s.pool.relocations(); k > 0 {
-		passes = append(passes, k) // the same once more, with moves (M10)
-	}
-	for _, b.Relocations = range passes {
+	modes, passes := s.modes(it, at, b), [2]int{0, s.pool.relocations()}
+	for pass := range passes {
+		if pass > 0 && passes[pass] <= 0 {
+			break // else the same once more, with moves (M10)
+		}
+		b.Relocations = passes[pass]
 		var again []preempt.Mode // where somebody might go, but that is not enough
 		for _, mode := range modes {
 			best, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
 			if mode == preempt.Due {
 				if found && !exposing(s).wouldExpose(b, best.Justifications) {
-					return kept(best), nil
+					return s.keep(best), nil
 				}
 				continue
 			}
@@ -229,7 +229,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				s.decision.Work.Cut++
 			}
 			if found {
-				proposal := kept(best)
+				proposal := s.keep(best)
 				if lasts, err := s.lasts(b, proposal); lasts || err != nil {
 					return proposal, err
 				}
@@ -247,8 +247,11 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 	return nil, s.ctx.Err()
 }
 
-// kept is a proposal in memory of its own.
-func kept(p preempt.Proposal) *preempt.Proposal { return &p }
+// keep keeps a proposal until the next one.
+func (s preempting) keep(p preempt.Proposal) *preempt.Proposal {
+	s.proposed = p
+	return &s.proposed
+}
 
 // relocations is how many units the policy lets move beside victims (M10), where they
 // have somewhere to move to.
@@ -266,7 +269,7 @@ func (p *Pool) relocations() int {
 // modes are the ways that the policy lets be tried, in their order.
 func (s preempting) modes(it queue.Item, at int16, b *preempt.Preemptor) []preempt.Mode {
 	policy, f := &s.pool.Policy, s.world.FormOf(&s.world.Works[it.ID], at)
-	var modes []preempt.Mode
+	modes := s.modesAtHand[:0]
 	if s.due != 0 {
 		return append(modes, preempt.Due)
 	}
@@ -300,73 +303,6 @@ func (s preempting) beyondHelp(f *Form, asks quota.Amounts) bool {
 	}
 	s.shortfalls = s.pool.Tree.Shortfalls(s.shortfalls[:0], int(f.Queue), asks, f.NonPreemptible)
 	return slices.ContainsFunc(s.shortfalls, func(short quota.Shortfall) bool { return short.Kind == quota.OverQuota })
-}
-
-// beneficiary describes the unit to the room.
-func (s preempting) beneficiary(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
-	p, f, d := s.pool, s.world.FormOf(k, at), s.ownGround(it.ID, at)
-	b := &preempt.Preemptor{
-		EvictionRank: preempt.EvictionRank{
-			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: int32(min(it.Stage, 1)),
-			Admitted: s.world.Now, Submitted: k.Submitted, Rank: k.Rank, Work: it.ID,
-		},
-		Leaf: f.Queue, Asks: asks, Gang: d.Gang, Set: p.NodeSet[f.Queue],
-		Exact: !p.Classed() && len(s.promises.list) == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
-	}
-	b.Classes = p.guaranteedTo(f.Queue, d, gang.Unit{Add: add})
-	if (k.Live < 0 || !s.world.holds(k)) && len(s.promises.list) == 0 && s.due == 0 {
-		b.Equivalence = f.Definition
-	}
-	b.Add.Add = add
-	need := make([]int64, p.Plain)
-	first := placement.Shape(-1)
-	for set, n := range add {
-		shape := &d.Sets[set]
-		b.Shapes = append(b.Shapes, shape.Placed)
-		if n == 0 {
-			continue
-		}
-		b.GPUs += int64(n) * shape.Charge.Of(0)
-		if first >= 0 && first != shape.Placed {
-			b.Exact = false
-		}
-		first = shape.Placed
-		r := &shape.Request
-		b.Exact = b.Exact && (r.Devices <= 1 || r.Memory == 0 && r.Milli == WholeDevice)
-		addNeed(need, shape, int64(n))
-	}
-	b.Need = needed(need)
-	b.Start = func() bool { return s.startFor(f, d, b) }
-	b.Exact = b.Exact && !s.reprieving().fitted(d, b.Add)
-	if d.Gang.Constrained() {
-		s.reprieving().keepTogether(b, d)
-	}
-	b.Short = func() []int32 { return s.shortOf(d, b) }
-	if len(s.promises.list) > 0 {
-		b.MayMove = s.promising().sparing().mayMove()
-	}
-	return b
-}
-
-// needed are the amounts, by resource, that are more than none.
-func needed(need []int64) (amounts quota.Amounts) {
-	for r, n := range need {
-		if n > 0 {
-			amounts = append(amounts, quota.Amount{Resource: int32(r), Value: n})
-		}
-	}
-	return amounts
-}
-
-// addNeed adds what nodes must give for n tasks; device memory is not told, as
-// it is a different part of different devices.
-func addNeed(need []int64, shape *Shape, n int64) {
-	for _, a := range shape.Request.Amounts {
-		need[a.Resource+1] += n * a.Value
-	}
-	if shape.Request.Memory == 0 {
-		need[0] += n * shape.Charge.Of(0)
-	}
 }
 
 // startFor starts the unit in the journals only.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -156,9 +157,8 @@ func (s freeStarts) isFreeInAll(need []int64) bool {
 	if s.startedToClaim {
 		return true
 	}
-	free := s.pool.Index.Free(-1)
 	for r, n := range need {
-		if n > 0 && r == 0 && free.Milli < n && !s.startedByMemory || n > 0 && r > 0 && free.Amounts[r-1] < n {
+		if n > 0 && (r > 0 || !s.startedByMemory) && placement.FreeOf(s.pool.Index, -1, int32(r)) < n {
 			return false
 		}
 	}
@@ -228,7 +228,7 @@ func (r *replacing) listStarts() {
 	w := r.world
 	for c := range slices.Backward(w.Room.commits) {
 		commit := int32(c)
-		if len(r.starts) == mostReplacements || w.Room.commits[c].work == r.work || !r.isFree(commit) || w.Room.paidFor[commit] && !r.paid {
+		if len(r.starts) == mostReplacements || w.Room.commits[c].work == r.work || !r.isFree(commit) || w.Room.isPaidFor(commit) && !r.paid {
 			continue
 		}
 		useful := slices.ContainsFunc(w.Room.Seats[w.Room.commits[c].work], func(one Seat) bool {

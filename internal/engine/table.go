@@ -28,8 +28,9 @@ type Table struct {
 	commits []commit
 	takings []taking
 	out     []outUnit
-	// paidFor are the starts for which somebody was taken who ran or claimed before.
-	paidFor map[int32]bool
+	// paidFor says by start whether somebody was taken for it who ran or claimed before, as far as
+	// anybody was.
+	paidFor []bool
 	// last is by workload the last of its takings, plus one.
 	last []int32
 	// touched are the workloads of which something has come or gone in the solve, in
@@ -48,6 +49,7 @@ type tableLists struct {
 	onNode     [][]int32            // the holdings by node
 	takenWorks map[int32]*takenWork // by workload, see takenOf
 	gains      map[gain][]int64     // see gainsOf
+	chain      []int32              // scratch of chainOf
 	rights     tableRights
 }
 
@@ -124,8 +126,18 @@ func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
 func newTable(works int) *Table {
 	return &Table{
 		Seats: make([][]Seat, works), last: make([]int32, works), isTouched: make([]bool, works),
-		paidFor: make(map[int32]bool),
 	}
+}
+
+// isPaidFor says whether somebody was taken for a start who ran or claimed before.
+func (b *Table) isPaidFor(start int32) bool { return int(start) < len(b.paidFor) && b.paidFor[start] }
+
+// payFor takes note that somebody was.
+func (b *Table) payFor(start int32) {
+	for len(b.paidFor) <= int(start) {
+		b.paidFor = append(b.paidFor, false)
+	}
+	b.paidFor[start] = true
 }
 
 // grow has a row for one workload more.
@@ -176,8 +188,7 @@ func (b *Table) rest() {
 	}
 	clear(b.takings)
 	clear(b.out)
-	clear(b.paidFor)
-	b.touched, b.commits, b.takings, b.out = b.touched[:0], b.commits[:0], b.takings[:0], b.out[:0]
+	b.touched, b.commits, b.takings, b.out, b.paidFor = b.touched[:0], b.commits[:0], b.takings[:0], b.out[:0], b.paidFor[:0]
 	b.redivide, b.known = false, tableLists{}
 }
 

@@ -1,0 +1,142 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// Most nodes are cleared for one task by those who go first, all of whom are needed, as can be told by
+// counting what they hold. Then none has to be taken, and put back, to find that out.
+
+// clearPlainly is clearPlace of one node for a single task, in the steps that it would take there, where
+// whoever goes first is enough, or those who stand there are alike, and as many are needed or all too few.
+// Else it is not plain.
+func clearPlainly(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (found list, ok, plain bool) {
+	if kind != inOrder || !f.countsOneNode() || len(candidates) == 0 {
+		return list{}, false, false
+	}
+	r.forgetTaken()
+	a.kind = inOrder
+	switch {
+	case a.reclaims():
+		if len(candidates) > 1 || !goesNow(r, a, candidates[0]) { // whoever goes next depends on who has gone
+			return list{}, false, false
+		}
+	case a.mode != Preempt || !a.unbounded(r) || !plainlyRanked(r, a, candidates):
+		return list{}, false, false
+	case !a.inStanding:
+		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
+		candidates = r.scratch.plainly
+		slices.SortFunc(candidates, r.better)
+	}
+	n := f.needed(candidates)
+	if n == 0 || n > len(candidates) && a.mode != Preempt {
+		return list{}, false, false
+	}
+	enough := n <= len(candidates)
+	ids, times := candidates[len(candidates)-min(n, len(candidates)):], 3 // they are named, taken and put back
+	if n > 1 && enough {
+		times = 5 // and each is put back and taken again, to see whether it is needed
+	}
+	steps := len(candidates) / lookedAt
+	for _, id := range ids {
+		steps += times * (1 + r.climb[r.state[id].leaf])
+	}
+	if r.Effort.Over(steps) {
+		return list{}, false, false
+	}
+	r.Effort.Spend(steps)
+	if a.allGone = !enough; !enough {
+		return list{}, false, true
+	}
+	return listOf(r, a, ids), true, true
+}
+
+// countsOneNode says whether the question at hand is whether one node takes one task, by what it has room
+// for as things stand.
+func (f *fit) countsOneNode() bool {
+	r, a := f.room, f.ask
+	if len(a.place) != 1 || f.rooms == nil || f.need != 1 || f.total > 0 || f.domain != nil || !a.Still || a.AfterRelease ||
+		a.relocates() || a.withinLines || r.Lends || len(r.budgets) > 0 {
+		return false
+	}
+	_, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible)
+	return ok
+}
+
+// plainlyRanked says whether E7 keeps none of some units, whoever of them goes.
+func plainlyRanked(r *Evaluator, a *ask, ids []UnitID) bool {
+	return !slices.ContainsFunc(ids, func(id UnitID) bool { return r.state[id].protection != none }) || r.allBelow(a.Preemptor)
+}
+
+// goesNow says whether a reclaim may take a unit as things stand, before any excess that might go before
+// it.
+func goesNow(r *Evaluator, a *ask, id UnitID) bool {
+	u := r.units[id]
+	return r.judge(a, id) == lawful && (!a.exceeds(r, u.Leaf) || a.excess(r, u))
+}
+
+// needed is how many of the units of one node go, in the order of standing the last, to make room for one
+// task more on it where there is none, none of whom can be spared: more than they are where all are too few.
+// 0 is that this is not plain.
+func (f *fit) needed(ids []UnitID) int {
+	if f.makesRoom(ids[len(ids)-1]) {
+		return 1
+	}
+	r := f.room
+	shape, places := placement.Shape(-1), f.places[:0]
+	for _, id := range slices.Backward(ids) {
+		t := &r.units[id].Tasks[0]
+		if !r.alone(id) || shape >= 0 && t.Shape != shape {
+			break
+		}
+		shape, places = t.Shape, append(places, t.Place)
+	}
+	f.places = places
+	n := placement.MustGo(r.Index, f.shape(), shape, places)
+	if n > len(places) && len(places) < len(ids) {
+		return 0 // with the others it may be enough
+	}
+	return n
+}
+
+// makesRoom is a sound bound: whether a unit that goes leaves room for one task more on its node, where
+// room is counted. False is that it is not plain.
+func (f *fit) makesRoom(id UnitID) bool {
+	r := f.room
+	if f.rooms == nil || !r.alone(id) {
+		return false
+	}
+	t := &r.units[id].Tasks[0]
+	return placement.MakesRoom(r.Index, f.shape(), t.Shape, t.Place)
+}
+
+// listOf is the list of those who are taken in the order of M3, who are listed by standing and of one
+// class.
+func listOf(r *Evaluator, a *ask, ids []UnitID) list {
+	out, own := list{kind: inOrder}, &r.scratch
+	class := r.classOf(a, r.units[ids[0]])
+	out.ids, own.ids = cut(own.ids, ids)
+	slices.Reverse(out.ids)
+	out.class, own.classes = cut(own.classes, slices.Repeat([]int8{class}, len(ids)))
+	for _, id := range ids {
+		out.moved = addUpTo(out.moved, r.units[id].GPUs)
+	}
+	return out
+}
+
+// unbounded says whether E8 binds nobody, whoever goes.
+func (a *ask) unbounded(r *Evaluator) bool {
+	for _, asks := range a.Asks {
+		if !r.divides(asks.Resource) {
+			continue
+		}
+		for q := a.Leaf; q >= 0; q = r.parent(q) {
+			if r.use(q, asks.Resource)+asks.Value > max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) {
+				return false
+			}
+		}
+	}
+	return true
+}
