@@ -10,7 +10,7 @@ import (
 func TestShadowTerms(t *testing.T) {
 	x, err := NewIndex([]Node{openbNode(8000, 2, 1), openbNode(4000, 1, 2)}, 1)
 	if err == nil {
-		err = x.SetScoring(Scoring{Mix: []Target{
+		err = x.SetScoring(Scoring{CPU: -1, Mix: []Target{ // so that devices run out first, see TestShortage
 			{asks(2000, 1, 500), 2},
 			{asks(8000, 2, 1000), 1},
 			{asks(0, 3, 1000), 9}, // no node would take it: it counts in F alone

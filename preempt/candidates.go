@@ -1,6 +1,7 @@
 package preempt
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -11,7 +12,8 @@ import (
 // by leaf and standing.
 func (s *search) candidates() []UnitID {
 	r, a := s.room, s.ask
-	var out []UnitID
+	out := s.listed[:0]
+	s.runs, s.inRuns = s.runs[:0], true
 	short, plainly := plainlyShort(r, a)
 	for leaf := range r.byLeaf {
 		if a.mode == Preempt && r.Scope != WithinPool && int32(leaf) != a.Leaf {
@@ -32,13 +34,13 @@ func (s *search) candidates() []UnitID {
 		if a.mode != Consolidate && len(units) > 0 {
 			r.protect(int32(leaf))
 		}
+		if plainly && !r.hasOf(int32(leaf), a.Work) {
+			out = addStretches(s, out, int32(leaf), short)
+			continue
+		}
 		judged, known := verdict(0), UnitID(-1)
 		for _, id := range units {
-			if !plainly || r.state[id].bars&^wide != 0 || r.state[id].work == a.Work {
-				if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
-					continue
-				}
-			} else if r.state[id].holds&short == 0 {
+			if !a.isBehind(r, id) || !r.fixed(a, id, &s.refusal) {
 				continue
 			}
 			if known < 0 || !r.judgedAlike(known, id) {
@@ -46,13 +48,65 @@ func (s *search) candidates() []UnitID {
 			}
 			switch judged {
 			case lawful, notYet:
-				out = append(out, id)
+				out, s.inRuns = append(out, id), false
 			case turns:
 				s.refusal.Turning++
 			}
 		}
 	}
 	s.countBudgets(out)
+	s.listed = out
+	return out
+}
+
+// A run is some candidates of a leaf that follow each other and are alike, see stretch.
+type run struct {
+	leaf     int32
+	from, to int // of the candidates
+}
+
+// eachRun names the runs of candidates, which are of one each where they are not alike.
+func eachRun(s *search, candidates []UnitID) iter.Seq[run] {
+	return func(yield func(run) bool) {
+		if areAlike(s, candidates) {
+			for _, one := range s.runs {
+				if !yield(one) {
+					return
+				}
+			}
+			return
+		}
+		for at, id := range candidates {
+			if !yield(run{s.room.state[id].leaf, at, at + 1}) {
+				return
+			}
+		}
+	}
+}
+
+// areAlike says whether these are all candidates, and the runs are theirs.
+func areAlike(s *search, candidates []UnitID) bool {
+	return s.inRuns && len(candidates) == len(s.listed) && (len(candidates) == 0 || &candidates[0] == &s.listed[0])
+}
+
+// addStretches adds the candidates of a leaf to them, where of whom nothing keeps all that counts is what
+// they hold of what is short.
+func addStretches(s *search, out []UnitID, leaf int32, short uint64) []UnitID {
+	r, a := s.room, s.ask
+	units := r.inLeaf(leaf)
+	for _, one := range r.stretchesOf(leaf) {
+		id := units[one.from]
+		if r.state[id].holds&short == 0 || !one.alike && !r.fixed(a, id, &s.refusal) {
+			continue
+		}
+		switch r.first(a, id) {
+		case lawful, notYet:
+			s.runs = append(s.runs, run{leaf, len(out), len(out) + int(one.to-one.from)})
+			out, s.inRuns = append(out, units[one.from:one.to]...), s.inRuns && one.alike
+		case turns:
+			s.refusal.Turning += int(one.to - one.from)
+		}
+	}
 	return out
 }
 

@@ -1,11 +1,8 @@
 package preempt
 
 import (
-	"cmp"
 	"iter"
 	"slices"
-
-	"github.com/allotsched/allot/placement"
 )
 
 // tryCheapest looks for a set of nodes that are cheap to clear, for a gang of
@@ -18,15 +15,15 @@ func (s *search) tryCheapest(nodes []int32, candidates []UnitID) {
 		return
 	}
 	f := firstsOf(s, candidates)
-	var plain []first
-	var others []offer
+	plain, others := s.told[:0], []offer(nil)
+	defer func() { s.told = plain }()
 	for _, n := range nodes {
 		if ended(s) {
 			break
 		}
 		s.refusal.Steps++
-		here := s.on([]int32{n}, candidates)
-		if one, ok := f.first(s, n, here); ok {
+		one, here, ok := f.first(s, n, candidates)
+		if ok {
 			plain = append(plain, one)
 			continue
 		}
@@ -56,134 +53,6 @@ func inHeap[T any](h *leastFirst[T], offerOf func(*search, T) offer) iter.Seq[of
 		for len(h.heap) > 0 && yield(offerOf(h.search, h.pop())) {
 		}
 	}
-}
-
-// firsts are whom a reclaim takes first, wherever it begins, as long as nobody is taken: by
-// leaf how many classes of leaves go before it, by class and saturation, so that of those on a
-// node whoever is first is found by looking at each once. Nil is that this is not known.
-type firsts struct{ rank []int32 }
-
-// firstsOf are those of the candidates, where leaves have an order (see sides) in which all
-// units of one are alike.
-func firstsOf(s *search, candidates []UnitID) *firsts {
-	r, a := s.room, s.ask
-	if !a.reclaims() || len(a.short) != 1 || !a.Still || a.excessOnly || a.relocates() || a.Domains != nil || len(r.budgets) > 0 {
-		return nil
-	}
-	_, own := r.sides(a, r.state[candidates[0]].leaf)
-	depth := len(r.descent(a, r.state[candidates[0]].leaf))
-	if !r.entitled(a, own) {
-		return nil // nobody may go now
-	}
-	var one []UnitID // of each leaf
-	for i, id := range candidates {
-		leaf := r.state[id].leaf
-		if i > 0 && leaf == r.state[candidates[i-1]].leaf {
-			continue
-		}
-		if _, other := r.sides(a, leaf); other != own || len(r.descent(a, leaf)) != depth {
-			return nil
-		}
-		one = append(one, id)
-	}
-	r.Effort.Spend(len(one))
-	compare := func(x, y UnitID) int {
-		return cmp.Or(cmp.Compare(r.classOf(a, r.units[x]), r.classOf(a, r.units[y])), r.comparePaths(a, r.state[x].leaf, r.state[y].leaf))
-	}
-	slices.SortFunc(one, compare)
-	f := &firsts{make([]int32, len(r.byLeaf))}
-	for i, id := range one {
-		if i > 0 {
-			before := one[i-1]
-			f.rank[r.state[id].leaf] = f.rank[r.state[before].leaf]
-			if compare(before, id) != 0 {
-				f.rank[r.state[id].leaf]++
-			}
-		}
-	}
-	return f
-}
-
-// A first is whoever goes first on a node, where that is plainly enough for one task more of the
-// preemptor.
-type first struct {
-	id    UnitID
-	node  int32
-	class int8
-	loss  Work
-}
-
-// compare is the order of victims (M3).
-func (f *firsts) compare(s *search, x, y UnitID) int {
-	r := s.room
-	one, other := &r.state[x], &r.state[y]
-	if c := cmp.Or(cmp.Compare(f.rank[one.leaf], f.rank[other.leaf]), cmp.Compare(one.priority, other.priority)); c != 0 {
-		return c
-	}
-	if one.leaf != other.leaf || one.charge != other.charge || one.charge == 0 { // else they are one excess
-		if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
-			return c
-		}
-	}
-	return r.better(y, x)
-}
-
-// compareOffers is search.compareLists of what the nodes offer by them.
-func (f *firsts) compareOffers(s *search, x, y *first) int {
-	one, other := pair{x.class, s.room.state[x.id].priority}, pair{y.class, s.room.state[y.id].priority}
-	if c := cmp.Or(one.compare(other), x.loss.compare(y.loss)); c != 0 || x.id == y.id {
-		return cmp.Or(c, cmp.Compare(x.node, y.node))
-	}
-	return cmp.Or(f.compare(s, x.id, y.id), cmp.Compare(x.node, y.node))
-}
-
-// first is whoever goes first on a node, if that is plainly enough, as it holds what a task of the
-// preemptor asks.
-func (f *firsts) first(s *search, n int32, here []UnitID) (first, bool) {
-	r := s.room
-	if f == nil || len(here) == 0 {
-		return first{}, false
-	}
-	r.Effort.Spend(len(here) / lookedAt)
-	id := here[0]
-	for _, other := range here[1:] {
-		if f.compare(s, other, id) < 0 {
-			id = other
-		}
-	}
-	u := r.units[id]
-	if !r.alone(id) || !placement.MakesRoom(r.Index, s.fit.shape(), u.Tasks[0].Shape, u.Tasks[0].Place) {
-		return first{}, false
-	}
-	return first{id, n, r.classOf(s.ask, u), u.lost(r.Now)}, true
-}
-
-// listed is search.offer of the node where it goes, but for how many tasks there is room, see
-// whole.
-func (f *firsts) listed(s *search, one first) offer {
-	own := &s.room.scratch
-	o := offer{node: one.node, list: list{nodes: s.room.oneNode(one.node), moved: s.room.units[one.id].GPUs}}
-	ids, classes := [1]UnitID{one.id}, [1]int8{one.class}
-	o.list.ids, own.ids = cut(own.ids, ids[:])
-	o.list.class, own.classes = cut(own.classes, classes[:])
-	return o
-}
-
-// try is search.try of one node for a single task, where whoever goes first is plainly enough; false is
-// that this is not known.
-func (f *firsts) try(s *search, n int32, candidates []UnitID) bool {
-	if f == nil || s.fit.rooms == nil || s.fit.total > 0 || s.ask.Cap != nil {
-		return false
-	}
-	one, ok := f.first(s, n, s.on([]int32{n}, candidates))
-	if !ok || ended(s) {
-		return ok
-	}
-	s.refusal.Steps++
-	s.room.Effort.Spend(1)
-	s.weighed = append(s.weighed, cacheEntry{node: n, list: f.listed(s, one).list})
-	s.keep(s.weighed[len(s.weighed)-1].list)
-	return true
 }
 
 // whole is the offer with how many tasks there is room for.
@@ -265,8 +134,8 @@ func (s *search) offer(n int32, here []UnitID) (offer, bool) {
 			t.vacate(id)
 		}
 	}
-	after := s.ask.nodes(r.Index).RoomOn(s.fit.shape(), n)
-	o := offer{node: n, tasks: s.fit.rooms[n] - had, after: int32(after), list: list{nodes: []int32{n}}}
+	after := s.fit.allOn(n)
+	o := offer{node: n, tasks: s.fit.rooms[n] - had, after: after, list: list{nodes: []int32{n}}}
 	kept := t.kept()
 	for i, id := range kept.ids {
 		if r.state[id].taken {

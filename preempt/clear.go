@@ -175,18 +175,21 @@ func (t *taking) charges() bool {
 func (t *taking) lift(id UnitID) bool {
 	r := t.room
 	u := r.units[id]
+	counted := t.fit.counted(u)
 	for i := range u.Tasks {
-		if t.only > 0 && u.Tasks[i].Place.Node != t.only-1 {
-			continue
-		}
-		if r.Index.Give(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
+		switch task := &u.Tasks[i]; {
+		case t.only > 0 && task.Place.Node != t.only-1:
+		case counted:
+			t.fit.count(task.Place.Node, 1)
+		case r.Index.Give(task.Shape, task.Place) != nil:
 			return false
 		}
 	}
 	r.Effort.Spend(len(u.Tasks))
-	r.state[id].taken = true
-	budget(r, u, -1)
-	t.fit.changed(u, t.only-1)
+	r.state[id].taken, r.state[id].counted = true, counted
+	if budget(r, u, -1); !counted {
+		t.fit.changed(u, t.only-1)
+	}
 	return true
 }
 
@@ -209,19 +212,21 @@ func (t *taking) restore(id UnitID) bool {
 // putDown takes the places again that lift has freed.
 func (t *taking) putDown(id UnitID) bool {
 	r := t.room
-	u := r.units[id]
+	u, counted := r.units[id], r.state[id].counted
 	for i := range u.Tasks {
-		if t.only > 0 && u.Tasks[i].Place.Node != t.only-1 {
-			continue
-		}
-		if r.Index.Take(u.Tasks[i].Shape, u.Tasks[i].Place) != nil {
+		switch task := &u.Tasks[i]; {
+		case t.only > 0 && task.Place.Node != t.only-1:
+		case counted:
+			t.fit.count(task.Place.Node, -1)
+		case r.Index.Take(task.Shape, task.Place) != nil:
 			return false
 		}
 	}
 	r.Effort.Spend(len(u.Tasks))
-	r.state[id].taken = false
-	budget(r, u, 1)
-	t.fit.changed(u, t.only-1)
+	r.state[id].taken, r.state[id].counted = false, false
+	if budget(r, u, 1); !counted {
+		t.fit.changed(u, t.only-1)
+	}
 	return true
 }
 
@@ -381,10 +386,7 @@ func (t *taking) spare(before []int64) (rest []UnitID, ended bool) {
 		if r.Effort.Over(0) {
 			return nil, true
 		}
-		if id == t.list.ids[len(t.list.ids)-1] && t.lastIsNeeded(id) {
-			continue
-		}
-		if r.stepsOut(id) || !t.restore(id) {
+		if r.stepsOut(id) || t.isNeeded(id) || !t.restore(id) {
 			continue // what is above it cannot run without it
 		}
 		if !t.enough(before) {
@@ -394,11 +396,13 @@ func (t *taking) spare(before []int64) (rest []UnitID, ended bool) {
 	return slices.DeleteFunc(slices.Clone(t.list.ids), func(id UnitID) bool { return !r.state[id].taken }), false
 }
 
-// lastIsNeeded says whether who was taken last cannot be spared, as without it the others were not
-// enough, and where room is counted and nothing is lent fewer are no more.
-func (t *taking) lastIsNeeded(id UnitID) bool {
-	r := t.room
-	if t.fit.rooms == nil || t.ask.relocates() || t.ask.beyond || r.Lends || !r.single(id) {
+// isNeeded says whether it is plain that a unit cannot be spared: there is no more room than is needed,
+// and less with it; or it was taken last, without it the others were not enough, and where room is counted
+// and nothing is lent fewer are no more.
+func (t *taking) isNeeded(id UnitID) bool {
+	r, f := t.room, t.fit
+	isLast := id == t.list.ids[len(t.list.ids)-1] && !t.ask.beyond && !r.Lends && r.single(id)
+	if f.rooms == nil || t.ask.relocates() || !isLast && !f.takesRoom(r, id) {
 		return false
 	}
 	cost := len(r.units[id].Tasks)

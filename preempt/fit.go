@@ -13,6 +13,10 @@ type fit struct {
 	need  int
 	rooms []int32 // by node: tasks that fit, at most need
 	total int
+	// counts: a task of the shape that leaves a node makes room for one there, whoever else
+	// does; gone are by node those that have left and are still in the index.
+	counts bool
+	gone   []int32
 	// domain is by node the one of the ask's that it is in, −1 none, nil where
 	// there are none; focus is the only one in which room counts, −1 all.
 	domain []int32
@@ -31,7 +35,7 @@ func (r *Evaluator) newFit(a *ask) *fit {
 		}
 	}
 	if a.Exact {
-		f.rooms = make([]int32, r.Nodes)
+		f.rooms, f.counts = make([]int32, r.Nodes), r.Index.Plain(f.shape())
 		kept := f.keptRooms()
 		for n := range f.rooms {
 			if kept == nil {
@@ -75,8 +79,15 @@ func (f *fit) keptRooms() []int32 {
 	return kept.rooms
 }
 
-func (f *fit) roomOn(n int32) int32 {
-	return f.counting(n, int32(f.ask.nodes(f.room.Index).RoomOn(f.shape(), n)))
+func (f *fit) roomOn(n int32) int32 { return f.counting(n, f.allOn(n)) }
+
+// allOn is all the room on a node, whether it counts or not.
+func (f *fit) allOn(n int32) int32 {
+	room := int32(f.ask.nodes(f.room.Index).RoomOn(f.shape(), n))
+	if f.gone != nil {
+		room += f.gone[n]
+	}
+	return room
 }
 
 // counting is what counts of the room on a node.
@@ -118,6 +129,41 @@ func (f *fit) changed(u *Unit, only int32) {
 			f.read(u.Tasks[i].Place.Node)
 		}
 	}
+}
+
+// counted says whether of a unit, once it has gone, no more need be known than how many tasks it has
+// on which nodes: they ask what the preemptor's do.
+func (f *fit) counted(u *Unit) bool {
+	if !f.counts || f.ask.AfterRelease || f.ask.relocates() || f.ask.mode == Consolidate {
+		return false
+	}
+	for i := range u.Tasks {
+		if t := &u.Tasks[i]; t.Shape != f.shape() || !placement.MakesRoom(f.room.Index, t.Shape, t.Shape, t.Place) {
+			return false
+		}
+	}
+	return true
+}
+
+// count has so many tasks more, or fewer, have left a node.
+func (f *fit) count(n, more int32) {
+	if f.gone == nil {
+		f.gone = make([]int32, len(f.rooms))
+	}
+	f.gone[n] += more
+	before := f.rooms[n]
+	if f.domain != nil || before >= int32(f.need) {
+		f.read(n)
+		return
+	}
+	f.rooms[n] = min(int32(f.need), before+more)
+	f.total += int(f.rooms[n] - before)
+}
+
+// takesRoom says whether with a unit back that was counted there would not be enough.
+func (f *fit) takesRoom(r *Evaluator, id UnitID) bool {
+	return r.state[id].counted && f.total == f.need && f.domain == nil &&
+		slices.ContainsFunc(r.units[id].Tasks, func(t Task) bool { return f.rooms[t.Place.Node] < int32(f.need) })
 }
 
 // read reads the room on a node.

@@ -61,6 +61,7 @@ func (r *Evaluator) restore(step unitStep) {
 	} else {
 		state.next, r.state[step.before].next = r.state[step.before].next, id
 	}
+	r.loosen(u.Work)
 	r.forgetProtection(u.Leaf)
 	budget(r, u, 1)
 }

@@ -144,6 +144,11 @@ func (r *Evaluator) compare(a *ask, x, y *Unit) int {
 			return c
 		}
 	}
+	return compareWithin(r, a, x, y)
+}
+
+// compareWithin is compare of whom class and saturations do not tell apart.
+func compareWithin(r *Evaluator, a *ask, x, y *Unit) int {
 	if c := cmp.Compare(x.Priority, y.Priority); c != 0 {
 		return c
 	}

@@ -102,7 +102,7 @@ type without struct {
 	*search
 	candidates []UnitID
 	nodes      []int32 // on which they stand
-	goes       unitSet
+	goes       unitSet // nil is that they are marked
 	known      map[placement.Shape]bool
 	missing    int // see enough
 	counted    map[slotKey]int64
@@ -113,12 +113,23 @@ type without struct {
 // some have gone already, or where nodes change otherwise than with their units.
 func withoutAll(s *search, candidates []UnitID) *without {
 	if s.fit.rooms == nil || s.fit.domain != nil || !s.ask.Still || s.ask.excessOnly ||
-		slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
+		!areAlike(s, candidates) && slices.ContainsFunc(candidates, func(id UnitID) bool { return !s.room.single(id) }) {
 		return nil
 	}
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
-	return &without{search: s, candidates: candidates, nodes: standing(s, candidates), goes: unitSetOf(s.room, candidates),
-		known: make(map[placement.Shape]bool), counted: make(map[slotKey]int64)}
+	w := &without{search: s, candidates: candidates, nodes: standing(s, candidates)}
+	if !areAlike(s, candidates) {
+		w.goes = unitSetOf(s.room, candidates)
+	}
+	return w
+}
+
+// leaves says whether a unit is one of the candidates.
+func (w *without) leaves(id UnitID) bool {
+	if w.goes == nil {
+		return isMarked(w.search, id)
+	}
+	return w.goes[id]
 }
 
 // enough says whether they would take all tasks of the preemptor, and takes note of how many
@@ -161,6 +172,9 @@ func (w *without) takes(shape placement.Shape) bool {
 			takes = w.room.Index.RoomOn(shape, n) > 0
 			return !takes
 		})
+	}
+	if w.known == nil {
+		w.known = make(map[placement.Shape]bool)
 	}
 	w.known[shape] = takes
 	return takes
@@ -240,6 +254,9 @@ func (w *without) slots(res int32, each int64) int64 {
 		for n := range w.room.Nodes {
 			slots = addUpTo(slots, w.mostFree(int32(n), res)/each)
 		}
+		if w.counted == nil {
+			w.counted = make(map[slotKey]int64)
+		}
 		w.counted[key] = slots
 	}
 	return slots
@@ -249,7 +266,7 @@ func (w *without) slots(res int32, each int64) int64 {
 func (w *without) mostFree(n, res int32) int64 {
 	most := w.room.Index.MostFree(n, res)
 	for _, id := range w.room.byNode[n] {
-		if w.goes[id] {
+		if w.leaves(id) {
 			most = addUpTo(most, w.room.units[id].Charge.Of(res))
 		}
 	}
@@ -279,7 +296,7 @@ func (w *without) each(matters func(n int32, gone []UnitID) bool, look func(n in
 	for _, n := range w.nodes {
 		gone := w.gone[:0]
 		for _, id := range r.byNode[n] {
-			if w.goes[id] {
+			if w.leaves(id) {
 				gone = append(gone, id)
 			}
 		}

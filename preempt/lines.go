@@ -1,5 +1,7 @@
 package preempt
 
+import "math/bits"
+
 // Entitlements are what queues may defend (R8), by queue × resources + resource, in
 // the resource's unit.
 type Entitlements struct {
@@ -11,6 +13,14 @@ type Entitlements struct {
 func addUpTo(a, b int64) int64 {
 	if sum := a + b; sum >= 0 {
 		return sum
+	}
+	return 1<<63 - 1
+}
+
+// timesUpTo returns n × a, for a, n ≥ 0, or the largest int64.
+func timesUpTo(a int64, n int) int64 {
+	if hi, lo := bits.Mul64(uint64(a), uint64(n)); hi == 0 && lo < 1<<63 {
+		return int64(lo)
 	}
 	return 1<<63 - 1
 }

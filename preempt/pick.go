@@ -90,6 +90,24 @@ func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *
 	if p.ofLeaf == nil {
 		p.ofLeaf = make([]int32, len(r.byLeaf)+1)
 	}
+	if s := a.listed; s != nil && inStanding && a.reclaims() && areAlike(s, candidates) {
+		for _, one := range s.runs {
+			g := p.groupOf(one.leaf, r.mask(a, candidates[one.from]))
+			g.ids = append(g.ids, candidates[one.from:one.to]...)
+		}
+	} else {
+		p.group(candidates, inStanding)
+	}
+	for i := range p.groups { // it is for the next picker
+		p.ofLeaf[p.groups[i].leaf+1] = 0
+	}
+	p.apart.reset(p)
+	return p
+}
+
+// group brings the candidates to their groups.
+func (p *picker) group(candidates []UnitID, inStanding bool) {
+	r, a := p.t.room, p.t.ask
 	for _, id := range candidates {
 		leaf, mask := int32(-1), uint64(0)
 		if a.reclaims() {
@@ -101,11 +119,6 @@ func (r *Evaluator) newPicker(t *taking, candidates []UnitID, inStanding bool) *
 		}
 		g.ids = append(g.ids, id)
 	}
-	for i := range p.groups { // it is for the next picker
-		p.ofLeaf[p.groups[i].leaf+1] = 0
-	}
-	p.apart.reset(p)
-	return p
 }
 
 // groupOf is the group of the leaf and mask, a new one if there is none; −1 is who of all

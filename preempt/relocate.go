@@ -161,6 +161,17 @@ func (s *relocator) movable() []UnitID {
 // standing lists the nodes, by position, where some of the units stand.
 func standing(s *search, ids []UnitID) []int32 {
 	r, count := s.room, 0
+	if areAlike(s, ids) {
+		markAll(s, ids)
+		out := s.stood[:0]
+		for n := range int32(r.Nodes) {
+			if slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return isMarked(s, id) }) {
+				out = append(out, n)
+			}
+		}
+		s.stood = out
+		return out
+	}
 	seen := make([]bool, r.Nodes)
 	for _, id := range ids {
 		if n := r.state[id].node; n >= 0 {

@@ -79,6 +79,7 @@ type Evaluator struct {
 	plans  map[placement.Shape]*plans
 	offers map[offersKey]*offers
 	rooms  map[placement.Shape]*shapeRooms
+	firsts *keptFirsts
 	takers []taker // by shape
 	// takersFor is who asked about them while something was releasing; news are those that
 	// were asked for.
@@ -106,6 +107,7 @@ type Evaluator struct {
 	ratios     []fairshare.Ratio
 	ratioKnown []bool
 	seen       []int32 // by unit: the search that listed it
+	seenLeaf   []int32 // by queue: the search that listed all of it
 	turn       int32   // of seen
 	// onNodes are the nodes, ofWorks the workloads, that a bound has counted.
 	onNodes, ofWorks marks
@@ -128,6 +130,7 @@ type unitState struct {
 	bars                 bars
 	alive                bool
 	taken                bool // in the search at hand
+	counted              bool // while it is taken: see fit.counted
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)
 }
@@ -184,12 +187,13 @@ func NewEvaluator(c Config) *Evaluator {
 		roster: roster{
 			byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 			nodeSorted: make([]bool, c.Nodes), sorted: make([]bool, queues),
+			stretches: make([][]stretch, queues), stretched: make([]bool, queues),
 		},
 		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),
 		offers: make(map[offersKey]*offers),
 		rooms:  make(map[placement.Shape]*shapeRooms),
-		walked: make([]bool, queues), whole: make([]bool, queues),
+		walked: make([]bool, queues), whole: make([]bool, queues), seenLeaf: make([]int32, queues),
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner, climb: climbs(&c),
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),

@@ -18,6 +18,8 @@ type roster struct {
 	byNode     [][]UnitID // as they were entered or, once nodeSorted, best standing first
 	sorted     []bool     // by queue: byLeaf is
 	nodeSorted []bool
+	stretches  [][]stretch   // by queue
+	stretched  []bool        // by queue: stretches are up to date
 	byWork     []UnitID      // by workload: the first of a chain
 	opened     bool          // something was asked: lists stay sorted, and touched is kept
 	touched    []int32       // the nodes on which units came or went
@@ -171,6 +173,7 @@ func (r *roster) onNode(n int32) []UnitID {
 func (r *roster) insert(id UnitID) {
 	u := r.units[id]
 	list := r.byLeaf[u.Leaf]
+	r.stretched[u.Leaf] = false
 	switch n := len(list); {
 	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].EvictionRank.compare(&u.EvictionRank) < 0:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true

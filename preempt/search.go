@@ -51,7 +51,10 @@ func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 	q.asked = true
 	q.ask = ask{Preemptor: b, mode: mode}
 	before := &q.search
-	q.search = search{room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered}
+	q.search = search{
+		room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered,
+		listed: before.listed, runs: before.runs, stood: before.stood, told: before.told,
+	}
 	r.takersFor = nil
 	return &q.ask
 }
@@ -169,8 +172,13 @@ type search struct {
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
 	weighed  []cacheEntry
-	spent    *cache  // its memory is used again
-	beyond   []int32 // those of them, and of nodes without, whose price was asked beyond them
+	spent    *cache   // its memory is used again
+	beyond   []int32  // those of them, and of nodes without, whose price was asked beyond them
+	listed   []UnitID // the candidates
+	runs     []run    // all of them, where these are alike
+	inRuns   bool     // they are
+	stood    []int32  // scratch of standing
+	told     []first  // scratch of tryCheapest
 	here     []UnitID
 	standsOn []int32     // scratch of noneMove
 	ordered  [2][]UnitID // scratch of compareLists
@@ -322,22 +330,16 @@ func (s *search) nodesOf(candidates []UnitID) []int32 {
 	r := s.room
 	// Moves make way for other moves, and what frees a limit may stand anywhere.
 	anywhere := s.ask.mode == Consolidate || !s.admitted()
-	seen := make([]bool, r.Nodes)
-	for _, id := range candidates {
-		if n := r.state[id].node; n >= 0 {
-			seen[n] = true
-			continue
-		}
-		for i := range r.units[id].Tasks {
-			seen[r.units[id].Tasks[i].Place.Node] = true
-		}
+	nodes := standing(s, candidates)
+	if anywhere {
+		return slices.Clone(nodes)
 	}
-	var out []int32
-	for n := range int32(len(seen)) {
+	out := make([]int32, 0, len(nodes))
+	for _, n := range nodes {
 		helps := func(sh placement.Shape) bool {
 			return r.Index.Admissible(sh, n) && (!s.ask.Exact || s.fit.domain == nil || s.fit.domain[n] >= 0)
 		}
-		if seen[n] && (anywhere || slices.ContainsFunc(s.ask.Shapes, helps)) {
+		if slices.ContainsFunc(s.ask.Shapes, helps) {
 			out = append(out, n)
 		}
 	}
@@ -353,21 +355,12 @@ func (s *search) tryNodes(nodes []int32, candidates []UnitID) {
 // uses again.
 func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	r := s.room
-	if len(r.seen) < len(r.units) {
-		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
-	}
-	if s.ask.listed != s {
-		s.ask.listed = s
-		r.turn++
-		for _, id := range candidates {
-			r.seen[id] = r.turn
-		}
-	}
+	markAll(s, candidates)
 	here := s.here[:0]
 	for _, n := range nodes {
 		from := len(here)
 		for _, id := range r.byNode[n] {
-			if r.seen[id] == r.turn && (len(nodes) == 1 || !slices.Contains(here, id)) {
+			if isMarked(s, id) && (len(nodes) == 1 || !slices.Contains(here, id)) {
 				here = append(here, id)
 			}
 		}
@@ -377,6 +370,36 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	}
 	s.here = here
 	return here
+}
+
+// markAll marks the candidates, once for a search; where all of a leaf are, the leaf.
+func markAll(s *search, candidates []UnitID) {
+	r := s.room
+	if s.ask.listed == s {
+		return
+	}
+	s.ask.listed = s
+	r.turn++
+	if len(r.seen) < len(r.units) {
+		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
+	}
+	for from := 0; from < len(candidates); {
+		leaf := r.state[candidates[from]].leaf
+		all := len(r.byLeaf[leaf])
+		if areAlike(s, candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
+			r.seenLeaf[leaf] = r.turn
+			from += all
+			continue
+		}
+		r.seen[candidates[from]] = r.turn
+		from++
+	}
+}
+
+// isMarked says whether a unit is a candidate of the search that marked them last.
+func isMarked(s *search, id UnitID) bool {
+	r := s.room
+	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seen[id] == r.turn
 }
 
 // oneNode lists one node.
@@ -549,20 +572,24 @@ func inPieces(s *search, candidates []UnitID) bool {
 	if !known {
 		return false
 	}
+	r.Effort.Spend((len(candidates) + r.Nodes) / lookedAt)
+	missing := f.need - f.total
 	var costs []int64 // of one task more, on the nodes that may take it
-	for _, n := range standing(s, candidates) {
-		most, known := mostWith(s, n, s.on([]int32{n}, candidates))
-		if !known {
-			return false
+	for n := range int32(r.Nodes) {
+		here := s.on([]int32{n}, candidates)
+		if len(here) == 0 {
+			continue
 		}
+		most, _ := mostWith(s, n, here)
 		free := a.nodes(r.Index).MostFree(n, a.short[0])
 		for tasks := int64(f.rooms[n]) + 1; tasks <= most/each && tasks <= int64(f.need); tasks++ {
 			costs = append(costs, max(0, min(each, tasks*each-free)))
 		}
+		if len(costs) >= missing && taken/each >= int64(missing) {
+			return false // none costs more
+		}
 	}
-	r.Effort.Spend((len(candidates) + r.Nodes) / lookedAt)
 	slices.Sort(costs)
-	missing := f.need - f.total
 	for _, cost := range costs {
 		if taken -= cost; missing <= 0 || taken < 0 {
 			break
@@ -576,11 +603,13 @@ func inPieces(s *search, candidates []UnitID) bool {
 func mostInAll(s *search, candidates []UnitID) (most int64, known bool) {
 	r, a := s.room, s.ask
 	sums := r.scratch.held.begin(len(r.byLeaf))
-	for _, id := range candidates {
+	for one := range eachRun(s, candidates) {
+		id := candidates[one.from]
 		if !r.single(id) {
 			return 0, false
 		}
-		sums.add(r.state[id].leaf, r.units[id].Charge.Of(a.short[0]), r.protectionOf(a, id) == none)
+		held := timesUpTo(r.units[id].Charge.Of(a.short[0]), one.to-one.from)
+		sums.add(one.leaf, held, r.protectionOf(a, id) == none)
 	}
 	for _, leaf := range sums.leaves {
 		most = addUpTo(most, sums.most(s, leaf))

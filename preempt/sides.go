@@ -15,6 +15,7 @@ import (
 // sides is that heap.
 type sides struct {
 	some   bool
+	flat   bool    // each side is a leaf
 	groups []int32 // by side
 	from   []int32 // where the groups of a side begin, and an end
 	first  []int32 // by side: the group whose next goes first
@@ -48,6 +49,7 @@ func (h *sides) reset(p *picker) {
 		}
 		h.groups = append(h.groups, int32(i))
 	}
+	h.flat = depth == 1
 	sideOf := func(i int32) int32 { return r.side[p.groups[i].leaf] }
 	slices.SortFunc(h.groups, func(i, j int32) int { return int(sideOf(i) - sideOf(j)) })
 	h.from, h.first, h.heap = h.from[:0], h.first[:0], h.heap[:0]
@@ -97,7 +99,11 @@ func (h *sides) before(p *picker, one, other int32) bool {
 	if c := y.ratio.Cmp(x.ratio); c != 0 {
 		return c < 0
 	}
-	return p.before(int(h.first[one]), int(h.first[other]))
+	first, second := p.head(int(h.first[one])), p.head(int(h.first[other]))
+	if h.flat {
+		return compareWithin(p.t.room, p.t.ask, first, second) < 0
+	}
+	return p.t.room.compare(p.t.ask, first, second) < 0
 }
 
 // best is the group whose next goes first, −1 if none may.

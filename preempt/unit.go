@@ -161,7 +161,7 @@ func (r *Evaluator) SetNow(now int64) (changed bool) {
 		if r.state[id].bars = r.barsOf(r.units[id]); r.state[id].bars == was {
 			continue
 		}
-		changed = true
+		changed, r.stretched[r.state[id].leaf] = true, false
 		for i := range r.units[id].Tasks { // what may move there is another
 			r.Touch(r.units[id].Tasks[i].Place.Node)
 		}
@@ -210,6 +210,7 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	}
 	if r.byWork[u.Work] >= 0 {
 		r.shared++
+		r.loosen(u.Work)
 	}
 	r.state[id].next = r.byWork[u.Work]
 	r.byWork[u.Work] = id
@@ -289,6 +290,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	r.state[id].alive = false
 	at := r.rank(u.Leaf, u.EvictionRank)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
+	r.stretched[u.Leaf] = false
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
 		if at := r.indexOn(node, id); at >= 0 {
@@ -304,6 +306,7 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 		}
 		before = *link
 	}
+	r.loosen(u.Work)
 	budget(r, u, -1)
 	return before
 }

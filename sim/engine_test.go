@@ -197,13 +197,14 @@ func TestBadQueueSet(t *testing.T) {
 // TestFaulty: an input that makes no sense is refused, and says why.
 func TestFaulty(t *testing.T) {
 	for want, spoil := range map[string]func(*sim.Input){
-		`"a": it holds tasks`:       func(in *sim.Input) { in.Jobs[0].Workload.Tasks = make([]allot.Task, 1) },
-		`two jobs are named "a"`:    func(in *sim.Input) { in.Jobs[1].Workload.ID = "a" },
-		`it takes no time`:          func(in *sim.Input) { in.Jobs[0].Duration = 0 },
-		`is too much work to count`: func(in *sim.Input) { in.Jobs[0].Speed = []int64{1 << 60} },
-		`there is no such node`:     func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.NodeLost, Node: "x"}} },
-		`there is no such device`:   func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.TaskFails, Node: "node-0", Device: 4}} },
-		`there is no such queue`:    func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.QueueSet}} },
+		`"a": it holds tasks`:         func(in *sim.Input) { in.Jobs[0].Workload.Tasks = make([]allot.Task, 1) },
+		`two jobs are named "a"`:      func(in *sim.Input) { in.Jobs[1].Workload.ID = "a" },
+		`it takes no time`:            func(in *sim.Input) { in.Jobs[0].Duration = 0 },
+		`ends later than can be coun`: func(in *sim.Input) { in.Jobs[1].Submit = 1<<62 - in.Jobs[1].Duration + 1 },
+		`is too much work to count`:   func(in *sim.Input) { in.Jobs[0].Speed = []int64{1 << 60} },
+		`there is no such node`:       func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.NodeLost, Node: "x"}} },
+		`there is no such device`:     func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.TaskFails, Node: "node-0", Device: 4}} },
+		`there is no such queue`:      func(in *sim.Input) { in.Changes = []sim.Change{{Kind: sim.QueueSet}} },
 		`its pool or parent is ano`: func(in *sim.Input) {
 			q := in.Cluster.Queues[0]
 			q.Parent = "b"

@@ -104,8 +104,7 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	}
 	out.seats = w.booking().release(u.Work, u.Step)
 	book.out = appendMany(book.out, out)
-	book.takings = appendMany(book.takings, taking{u, beneficiary, code, s.index, c, int32(len(book.commits)), out.seats})
-	book.last[u.Work] = int32(len(book.takings))
+	book.tookOf(taking{unit: u, beneficiary: beneficiary, code: code, pool: s.index, is: c, commit: int32(len(book.commits)), seats: out.seats})
 	if beneficiary >= 0 && slices.ContainsFunc(out.seats, func(s Seat) bool { return s.origin >= 0 }) { // a start has cost nothing (M9)
 		book.paidFor[int32(len(book.commits))] = true
 	}

@@ -393,18 +393,20 @@ func lastFirst(parts []takenPart) {
 // consolidation: that moves. If none is known to have, it is the last of the workload; so it is
 // of what was moved to the place of its like, and starts nowhere else.
 func (w closing) whyLost(held int32, at int) int {
-	book, last := w.Room, None
-	for _, why := range slices.Backward(book.takingsOf(w.Holdings[held].Work)) {
+	book, last, gone := w.Room, None, None
+	for why := range book.takingsOf(w.Holdings[held].Work) {
 		t := &book.takings[why]
 		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
 			continue
 		}
-		if t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
-			return int(why)
+		if last = int(why); t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
+			gone = last
 		}
-		last = max(last, int(why))
 	}
 	h := &w.Holdings[held]
+	if gone != None {
+		return gone
+	}
 	if last != None && slices.ContainsFunc(book.Seats[h.Work], func(s Seat) bool { return s.Set == h.Set && startsFresh(s) }) {
 		return last
 	}
@@ -414,18 +416,11 @@ func (w closing) whyLost(held int32, at int) int {
 // whyGone is the last taking of the workload, up to this one, that was no
 // consolidation: that moves, and what is gone was taken otherwise.
 func (b *Table) whyGone(at int) int {
-	for _, why := range slices.Backward(b.takingsOf(b.takings[at].unit.Work)) {
+	last := at
+	for why := range b.takingsOf(b.takings[at].unit.Work) {
 		if int(why) <= at && b.takings[why].code != Consolidated {
-			return int(why)
+			last = int(why)
 		}
 	}
-	return at
-}
-
-// lastOf is the last taking of the workload, −1 if there is none.
-func (b *Table) lastOf(work int32) int {
-	if list := b.takingsOf(work); len(list) > 0 {
-		return int(list[len(list)-1])
-	}
-	return -1
+	return last
 }

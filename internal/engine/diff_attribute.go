@@ -23,14 +23,15 @@ const (
 type tookFrom struct {
 	loser, gainer, commit int32
 	moves                 bool
+	next                  int32 // see taking.next
 }
 
 // attribute is the chain of takings that begins with one: of what its gainer has lost
 // again the next taking is the first later one that took from it or, if the gainer is
 // where it was after all, any. The chain ends with the first gainer that holds what
-// was taken for it, else with the last that holds anything. of lists the takings from
-// a loser, in their order; a taking for nobody is a chain of its own.
-func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) []int32, fated func(work, commit int32) fate) []int32 {
+// was taken for it, else with the last that holds anything. last is the last taking from
+// a loser, −1 if there is none; a taking for nobody is a chain of its own.
+func attribute(first int32, takings func(int32) tookFrom, last func(loser int32) int32, fated func(work, commit int32) fate) []int32 {
 	chain, firm := []int32{first}, 1
 	start := takings(first)
 	if start.gainer < 0 {
@@ -46,9 +47,13 @@ func attribute(first int32, takings func(int32) tookFrom, of func(loser int32) [
 		}
 		later := func(n int32) bool { return n > at || f == staysHome }
 		next := int32(None)
-		for _, n := range of(t.gainer) {
+		for end, n := last(t.gainer), last(t.gainer); n >= 0; {
+			n = takings(n).next
 			if other := takings(n); later(n) && other.gainer >= 0 && !other.moves && !slices.Contains(chain, n) {
 				next = n
+				break
+			}
+			if n == end {
 				break
 			}
 		}
@@ -65,8 +70,8 @@ func (w closing) chainFrom(first int32) []int32 {
 	book := w.Room
 	return attribute(first, func(at int32) tookFrom {
 		t := &book.takings[at]
-		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated}
-	}, book.takingsOf, w.fateOf)
+		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated, t.next}
+	}, book.lastOf, w.fateOf)
 }
 
 // fateOf says what the workload holds in the end of what it has started by a commit.
@@ -136,7 +141,7 @@ func (w closing) takenOf(work int32) *takenWork {
 			}
 		}
 	}
-	for _, at := range book.takingsOf(work) {
+	for at := range book.takingsOf(work) {
 		step := book.takings[at].unit.Step
 		note(book.takings[at].seats, func(*Seat) int32 { return step }) // it may have started in another form since (G5)
 		for int(step) >= len(out.last) {
@@ -278,7 +283,7 @@ func basisOf(book *Table, t taking) taking {
 	if t.is.Subtree < 0 || t.is.Resource >= 0 {
 		return t
 	}
-	for _, at := range book.takingsOf(t.unit.Work) {
+	for at := range book.takingsOf(t.unit.Work) {
 		if b := &book.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
 			return *b
 		}
@@ -308,7 +313,7 @@ func (w closing) madeWay(d *Decision, a *Action, t *taking) []TaskPlace {
 // for another or by another right, and moves the case to before the first of
 // them.
 func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
-	if len(w.Room.takingsOf(t.unit.Work)) == 1 {
+	if last := w.Room.lastOf(t.unit.Work); last < 0 || w.Room.takings[last].next == last {
 		return gone // there is no other
 	}
 	last := w.takenOf(t.unit.Work).last

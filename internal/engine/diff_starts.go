@@ -228,7 +228,7 @@ func (w closing) whyMoved(work int32, moved []seatOf) int {
 	last, gone := -1, -1
 	for _, at := range moved {
 		one := w.seatAt(at)
-		for _, at := range book.takingsOf(work) {
+		for at := range book.takingsOf(work) {
 			t := &book.takings[at]
 			if t.commit >= one.commit || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == one.origin }) {
 				continue
@@ -244,7 +244,7 @@ func (w closing) whyMoved(work int32, moved []seatOf) int {
 	case last >= 0:
 		return last
 	}
-	return book.lastOf(work)
+	return int(book.lastOf(work))
 }
 
 // writeSeats writes that tasks of one workload are given their places.

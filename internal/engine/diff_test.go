@@ -170,10 +170,10 @@ func reaches(waits [][]int32, from, to int32, seen map[int32]bool) bool {
 // that holds something.
 func TestM11Attribute(t *testing.T) {
 	taken := []tookFrom{
-		{loser: 0, gainer: 1, commit: 1},
-		{loser: 1, gainer: 2, commit: 2},
-		{loser: 2, gainer: 3, commit: 3, moves: true},
-		{loser: 2, gainer: 4, commit: 4},
+		{loser: 0, gainer: 1, commit: 1, next: 0},
+		{loser: 1, gainer: 2, commit: 2, next: 1},
+		{loser: 2, gainer: 3, commit: 3, moves: true, next: 3},
+		{loser: 2, gainer: 4, commit: 4, next: 2},
 	}
 	for _, c := range []struct {
 		fates []fate // by workload
@@ -185,15 +185,15 @@ func TestM11Attribute(t *testing.T) {
 		{[]fate{1: holdsOther, 2: holdsNothing, 4: holdsNothing}, []int32{0}},
 		{[]fate{1: staysHome, 2: holdsOther, 4: holdsNothing}, []int32{0, 1}},
 	} {
-		of := func(loser int32) (list []int32) {
-			for at, one := range taken {
+		last := func(loser int32) int32 {
+			for at, one := range slices.Backward(taken) {
 				if one.loser == loser {
-					list = append(list, int32(at))
+					return int32(at)
 				}
 			}
-			return list
+			return None
 		}
-		got := attribute(0, func(at int32) tookFrom { return taken[at] }, of, func(work, _ int32) fate { return c.fates[work] })
+		got := attribute(0, func(at int32) tookFrom { return taken[at] }, last, func(work, _ int32) fate { return c.fates[work] })
 		if !slices.Equal(got, c.want) {
 			t.Errorf("fates %v: chain %v, want %v", c.fates, got, c.want)
 		}

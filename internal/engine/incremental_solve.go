@@ -18,7 +18,7 @@ import (
 
 // A journal keeps the workloads that a decision changes as they were.
 type journal struct {
-	known map[int32]bool
+	known []bool // by workload
 	saved []savedWork
 }
 
@@ -32,10 +32,9 @@ type savedWork struct {
 
 // begin is the journal, with nothing in it.
 func (j *journal) begin() *journal {
-	if j.known == nil {
-		j.known = make(map[int32]bool)
+	for i := range j.saved {
+		j.known[j.saved[i].at] = false
 	}
-	clear(j.known)
 	clear(j.saved)
 	j.saved = j.saved[:0]
 	return j
@@ -44,8 +43,11 @@ func (j *journal) begin() *journal {
 // keep takes note of a workload that is about to change. It does nothing in a solve
 // from scratch, whose world nobody needs any more.
 func (j *journal) keep(w *World, i int32) {
-	if j == nil || j.known[i] {
+	if j == nil || int(i) < len(j.known) && j.known[i] {
 		return
+	}
+	if len(j.known) < len(w.Works) {
+		j.known = append(j.known, make([]bool, len(w.Works)-len(j.known))...)
 	}
 	j.known[i] = true
 	one := savedWork{at: i, work: w.Works[i], seats: slices.Clone(w.Room.Seats[i])}

@@ -216,10 +216,14 @@ func (d *Decision) keepPromises() {
 // lostTo is the cause of a promise that was kept, and of which the places were then taken.
 func (s telling) lostTo(p *promise) *Verdict {
 	book := s.world.Room
-	for _, why := range slices.Backward(book.takingsOf(p.work)) {
+	last := int32(None)
+	for why := range book.takingsOf(p.work) {
 		if by := book.takings[why].beneficiary; by >= 0 {
-			return s.yieldsTo(p, &promise{work: by})
+			last = by
 		}
+	}
+	if last >= 0 {
+		return s.yieldsTo(p, &promise{work: last})
 	}
 	v := newVerdict(PromiseChanged, p.form, s.index)
 	return &v

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -43,15 +44,11 @@ type Table struct {
 // tableLists are lists of what a table has, each made when it is first asked for.
 type tableLists struct {
 	// outOf are where in out a workload is, once reasons are asked for.
-	outOf map[int32][]int32
-	// onNode are the holdings by node. takenOf are the first listed of the takings,
-	// of one workload side by side: those of a workload begin at takenFrom.
-	onNode             [][]int32
-	takenFrom, takenOf []int32
-	listed             int
-	takenWorks         map[int32]*takenWork // by workload, see takenOf
-	gains              map[gain][]int64     // see gainsOf
-	rights             tableRights
+	outOf      map[int32][]int32
+	onNode     [][]int32            // the holdings by node
+	takenWorks map[int32]*takenWork // by workload, see takenOf
+	gains      map[gain][]int64     // see gainsOf
+	rights     tableRights
 }
 
 // A Seat is a task and its place, as things stand in the solve.
@@ -103,6 +100,8 @@ type taking struct {
 	commit int32
 	// seats are those of the unit then: it may be parted otherwise since.
 	seats []Seat
+	// next is the next taking of its workload; after the last comes the first.
+	next int32
 }
 
 // An outUnit is a unit that was taken and has not been put back.
@@ -195,13 +194,29 @@ func (w booking) holdingsOn(node int32) []int32 {
 	return book.known.onNode[node]
 }
 
-// takingsOf lists the takings of a workload in their order.
-func (b *Table) takingsOf(work int32) []int32 {
-	if b.known.takenFrom == nil || b.known.listed != len(b.takings) {
-		b.known.listed = len(b.takings)
-		b.known.takenFrom, b.known.takenOf = group(len(b.Seats), b.known.listed, func(at int) int32 { return b.takings[at].unit.Work })
+// takingsOf names the takings of a workload in their order.
+func (b *Table) takingsOf(work int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		last := b.lastOf(work)
+		for at := last; at >= 0; {
+			if at = b.takings[at].next; !yield(at) || at == last {
+				return
+			}
+		}
 	}
-	return b.known.takenOf[b.known.takenFrom[work]:b.known.takenFrom[work+1]]
+}
+
+// lastOf is the last taking of a workload, −1 if there is none.
+func (b *Table) lastOf(work int32) int32 { return b.last[work] - 1 }
+
+// tookOf notes a taking as the last of its workload.
+func (b *Table) tookOf(t taking) {
+	now, work := int32(len(b.takings)), t.unit.Work
+	t.next = now
+	if last := b.lastOf(work); last >= 0 {
+		t.next, b.takings[last].next = b.takings[last].next, now
+	}
+	b.takings, b.last[work] = appendMany(b.takings, t), now+1
 }
 
 // group lists the numbers below n by their key, below keys, ascending: those of a

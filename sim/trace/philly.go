@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -78,7 +80,8 @@ func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 }
 
 // Scale is the input at another load, in percent: everything arrives so much faster,
-// in the same order, and takes as long as before. Costs and changes stay.
+// in the same order, and takes as long as before. Costs and changes stay. A job of an instant
+// that no run has, negative or too late, has none either afterwards: a run says so.
 func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
 	if in == nil {
 		return nil, errNoInput
@@ -90,11 +93,16 @@ func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
 	out.Jobs = slices.Clone(in.Jobs)
 	for i := range out.Jobs {
 		j := &out.Jobs[i]
-		if j.Submit < 0 || j.Submit > maxTime {
-			return nil, fmt.Errorf("trace: job %q is submitted at %v", j.Workload.ID, j.Submit)
+		if j.Submit < 0 {
+			continue
 		}
-		whole, rest := j.Submit/time.Duration(percent), j.Submit%time.Duration(percent)
-		j.Submit = 100*whole + 100*rest/time.Duration(percent)
+		high, low := bits.Mul64(uint64(j.Submit), 100)
+		if high >= uint64(percent) {
+			j.Submit = math.MaxInt64
+			continue
+		}
+		scaled, _ := bits.Div64(high, low, uint64(percent))
+		j.Submit = time.Duration(min(scaled, math.MaxInt64))
 	}
 	return &out, nil
 }

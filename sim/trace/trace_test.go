@@ -89,6 +89,25 @@ func TestPhilly(t *testing.T) {
 	run(t, in)
 }
 
+// At every load what has an instant that no run has is left to the run, which lists it.
+func TestScaleOfNoTime(t *testing.T) {
+	in, err := trace.Generate(trace.PhillyMix(), trace.Load{Seed: 1, Nodes: 2, Jobs: 4, Percent: 90})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Jobs[1].Submit, in.Jobs[2].Submit, in.Jobs[3].Submit = -5, 9e18, math.MaxInt64
+	for _, percent := range []int64{1, 99, 100, 150} {
+		scaled, err := trace.Scale(in, percent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := sim.Run(scaled, sim.Options{Scheduler: sim.FirstFit(), LeaveOut: true})
+		if err != nil || len(r.LeftOut) != 3 || r.LeftOut[0].Kind != "time" || r.LeftOut[2].Kind != "time" {
+			t.Errorf("at %d%%: %v, %v", percent, r, err)
+		}
+	}
+}
+
 func TestOpenb(t *testing.T) {
 	in, err := trace.Openb(
 		strings.NewReader("sn,cpu_milli,memory_mib,gpu,model\nn0,64000,1024,2,T4\nn1,64000,1024,1,P100\n"),

@@ -195,12 +195,16 @@ func (s *source) made(seed uint64, load int64) (*sim.Input, error) {
 	return nil, fmt.Errorf("no mix %q", s.mix)
 }
 
-// withFaults adds faults, to the time of the last submission and a day.
+// withFaults adds faults, to the time of the last submission and a day; of jobs that come in
+// more than some years the run may say that they cannot be run.
 func withFaults(in *sim.Input, seed uint64) (*sim.Input, error) {
 	const day = 24 * time.Hour
+	const years = 50 * 365 * day
 	until := day
 	for i := range in.Jobs {
-		until = max(until, in.Jobs[i].Submit+day)
+		if at := in.Jobs[i].Submit; at <= years {
+			until = max(until, at+day)
+		}
 	}
 	return trace.FaultsOf(in, trace.Faults{
 		Seed: seed, Until: until, NodeLost: 30 * day, NodeBack: 2 * time.Hour,
