@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/sim/scenario"
 )
 
 // TestHelpHelps: every remedy, applied, starts the workload, and one that is
@@ -61,7 +62,7 @@ func TestHelpHelps(t *testing.T) {
 			}
 			for _, less := range smallerThan(snapshot, id, r) {
 				if startsWith(t, snapshot, h, less) {
-					t.Fatalf("%s: less does", r)
+					t.Fatalf("%s: less does\n%s", r, scenario.Format(s))
 				}
 			}
 		}

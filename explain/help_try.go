@@ -28,6 +28,8 @@ type helper struct {
 	most      int
 	left      int  // decisions of the kind at hand
 	few       bool // the decisions are few
+	// stoodBehind: somebody stands where the workload has been promised places (B6).
+	stoodBehind bool
 	// looking is the look at hand, again the decisions that it has still to ask for again.
 	looking *look
 	again   []*allot.Decision
@@ -47,8 +49,9 @@ func (h *helper) look() {
 	for i := range h.queues {
 		h.queue[h.queues[i].ID] = &h.queues[i]
 	}
-	for range h.base.Workloads() {
+	for k := range h.base.Workloads() {
 		h.workloads++
+		h.stoodBehind = h.stoodBehind || slices.ContainsFunc(k.Tasks, func(t allot.Task) bool { return t.Behind == h.work.ID })
 	}
 }
 
@@ -107,9 +110,10 @@ func (h *helper) solve(s *allot.Snapshot) (*allot.Decision, error) {
 }
 
 // hopeless says so of a change of the workload alone. Where the plan ends a stale gang
-// (G1) a Fitter cannot tell: to it, that stays.
+// (G1) a Fitter cannot tell: to it, that stays. Neither does it know who goes for the
+// workload because he stands behind it (B6).
 func (h *helper) hopeless(c *allot.Change) bool {
-	if h.before.stale {
+	if h.before.stale || h.stoodBehind {
 		return false
 	}
 	if len(c.Workloads) != 1 || c.Workloads[0].ID != h.work.ID || len(c.Workloads[0].Tasks) > 0 || len(h.work.Tasks) > 0 {
