@@ -398,11 +398,14 @@ func TestIndexAgainstNaive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least := map[string]int{"makes room for another": 1, "several must go": 1} // what goes seldom is as large as what another asks
+	seldom := []string{"makes room for another", "several must go", "too few go"} // what goes seldom is as large as what another asks
 	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
-		want, seldom := least[name]
-		if !seldom {
-			want = checks / 20
+		want := checks / 20
+		if slices.Contains(seldom, name) {
+			want = 1
+		}
+		if testing.Short() && want == 1 {
+			continue // rapid draws a fifth of the histories then, of a fifth of the steps
 		}
 		if coverage[name] < want {
 			t.Errorf("the machine did %q only %d times", name, coverage[name])
