@@ -129,10 +129,12 @@ func (w closing) reclaimersFirst(d *Decision, from int, moves []Action, cut []in
 	}
 	rights := w.reclaimers(d)
 	for _, i := range cut {
-		rights.last[moves[i].Work] = 0
+		if rights.has(moves[i].Work) {
+			rights.last[moves[i].Work] = 0
+		}
 	}
 	for _, a := range d.Actions[from:] {
-		if rights.last[a.Work] > 0 {
+		if rights.has(a.Work) {
 			first = append(first, a)
 		} else {
 			others = append(others, a)

@@ -29,10 +29,16 @@ type reclaimers struct {
 // of yields those of a workload, by their numbers.
 func (r *reclaimers) of(work int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
+		if !r.has(work) {
+			return
+		}
 		for at := r.last[work] - 1; at >= 0 && yield(at); at = r.before[at] - 1 {
 		}
 	}
 }
+
+// has says whether some are of the workload.
+func (r *reclaimers) has(work int32) bool { return r.last != nil && r.last[work] > 0 }
 
 // add adds one that is not among them yet.
 func (r *reclaimers) add(one reclaimer) {
@@ -47,7 +53,7 @@ func (r *reclaimers) add(one reclaimer) {
 
 // reclaimers are those that the actions written so far are told to be for.
 func (w closing) reclaimers(d *Decision) *reclaimers {
-	out := &reclaimers{last: make([]int32, len(w.Works))}
+	out := &reclaimers{}
 	for at := range d.Actions[d.Settled:] {
 		a := &d.Actions[d.Settled+at]
 		chain := w.chainOf(d, a)
@@ -56,6 +62,9 @@ func (w closing) reclaimers(d *Decision) *reclaimers {
 		}
 		t := &w.Room.takings[chain[0]]
 		if t.beneficiary >= 0 && (t.code == ReclaimedByQuota || t.code == ReclaimedByShare) {
+			if out.last == nil { // most decisions reclaim nothing
+				out.last = make([]int32, len(w.Works))
+			}
 			out.add(reclaimer{t.beneficiary, t.code, t.is.PreemptorSubtree})
 		}
 	}
@@ -154,9 +163,8 @@ func (w closing) writeStarts(d *Decision, from []int32, seats []seatOf) {
 		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
 		return
 	}
-	first := func(work int32) bool { return rights.last[work] > 0 }
-	w.writeFresh(d, from, seats, counts, first)
-	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !first(work) })
+	w.writeFresh(d, from, seats, counts, rights.has)
+	w.writeFresh(d, from, seats, counts, func(work int32) bool { return !rights.has(work) })
 }
 
 // writeFresh writes what starts of the workloads that are wanted, in the order of the
