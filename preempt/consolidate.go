@@ -37,10 +37,16 @@ func (s *search) consolidate() {
 
 // consolidateInOrder tries some of the planned moves, the least harmful first.
 func consolidateInOrder(s *search, order []int32) {
-	if s.room.Effort.Spend(len(order)); over(s, 0) { // to make a heap of them
+	for _, i := range order {
+		s.room.Effort.Spend(inOrderOfHarm(&s.planned[i]))
+	}
+	if over(s, 0) {
 		return
 	}
-	heap := &leastFirst[int32]{search: s, items: order, compare: func(s *search, x, y *int32) int { return s.compareLists(&s.planned[*x], &s.planned[*y]) }}
+	heap := &leastFirst[int32]{search: s, items: order, compare: func(s *search, x, y *int32) int {
+		c, _ := s.compareHarm(&s.planned[*x], &s.planned[*y])
+		return c
+	}}
 	least := int64(-1) // that the best moved when the others were last looked at
 	for heap.init(); len(heap.heap) > 0; {
 		if ended(s) {
@@ -75,9 +81,18 @@ func consolidateInOrder(s *search, order []int32) {
 			failed = false
 		}
 		if failed && l.trial != nil {
-			l.trial.note(s, s.room.Effort.Spent()-before)
+			l.trial.note(s, int64(inOrderOfHarm(l))+s.room.Effort.Spent()-before)
 		}
 	}
+}
+
+// inOrderOfHarm is what it costs to bring a list into the order of harm, however many others are in it: who
+// remembers that some of them do not serve counts what they cost once, and no comparison with them.
+func inOrderOfHarm(l *list) int {
+	if len(l.ids) == 1 {
+		return 1
+	}
+	return 1 + 4*len(l.ids)
 }
 
 // noBetter says that a list that comes after the best moves no less: of units of one task
