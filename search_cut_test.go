@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/quota"
 )
@@ -35,6 +36,46 @@ func TestM3CutSearchesAreCounted(t *testing.T) {
 			t.Errorf("budget %d: %d searches cut, %d actions", budget, p.Work.Cut, len(p.Actions))
 		}
 	}
+}
+
+// M3, M8: a budget that cut nothing is not felt: the plan is that of a budget without end, as what
+// a search counts and what its bounds refuse depends on no budget.
+func TestM8BudgetIsNotFelt(t *testing.T) {
+	same, room, cut := 0, 0, 0
+	for seed := range deep.Seeds(t, 1200) {
+		s := genRoom(seed)
+		small, err := solveWithBudget(s, 1<<(seed%6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if small.Work.Cut > 0 {
+			cut++
+			continue
+		}
+		endless, err := solveWithBudget(s, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same++; !samePlan(small, endless) {
+			t.Fatalf("seed %d: budget %d, which cut nothing, gives %v, without end %v", seed, 1<<(seed%6), small.Actions, endless.Actions)
+		}
+		if slices.ContainsFunc(small.Actions, func(a Action) bool { return a.Kind == Evict || a.Kind == Move }) {
+			room++
+		}
+	}
+	if room == 0 || cut == 0 {
+		t.Errorf("%d plans are the same, of which %d make room, and %d were cut", same, room, cut)
+	}
+}
+
+// solveWithBudget solves a state of which every pool has the search budget.
+func solveWithBudget(s *State, budget int) (*Plan, error) {
+	other := *s
+	other.Pools = slices.Clone(s.Pools)
+	for i := range other.Pools {
+		other.Pools[i].Policy.SearchBudget = budget
+	}
+	return Solve(&other)
 }
 
 // splinteredState has on every device of the nodes something that leaves a part of it too
