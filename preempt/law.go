@@ -1,7 +1,6 @@
 package preempt
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/quota"
@@ -64,133 +63,6 @@ const (
 	notYet           // the preemptor's own side is too full now (R1)
 	turns            // R5 stands against it alone
 )
-
-// prepare marks the preemptor's path, from which sides are read.
-func (r *Evaluator) prepare(a *ask) {
-	clear(r.path)
-	for q := a.Leaf; q >= 0; q = r.parent(q) {
-		r.path[q] = true
-	}
-	for i := range r.side {
-		r.side[i] = -2
-		r.down[i] = r.down[i][:0]
-	}
-	clear(r.ratioKnown)
-}
-
-// sides are the two queues just below the one where the paths of the leaf and
-// of the preemptor part.
-func (r *Evaluator) sides(a *ask, leaf int32) (victim, own int32) {
-	if r.side[leaf] != -2 {
-		return r.side[leaf], r.sideB[leaf]
-	}
-	victim = leaf
-	for up := r.parent(victim); up >= 0 && !r.path[up]; up = r.parent(up) {
-		victim = up
-	}
-	own = a.Leaf
-	for up := r.parent(own); up != r.parent(victim); up = r.parent(up) {
-		own = up
-	}
-	r.side[leaf], r.sideB[leaf] = victim, own
-	return victim, own
-}
-
-// class is R3's: 0 over fair share, 1 over quota, 2 within, for what the victim
-// holds of what the preemptor is short of.
-func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 { return classBy(r, a, q, u, r.quota) }
-
-// classBy is class, within being by the line given.
-func classBy(r *Evaluator, a *ask, q int32, u *Unit, within func(q, res int32) int64) int8 {
-	class := int8(2)
-	for _, res := range a.short {
-		if u.Charge.Of(res) == 0 {
-			continue
-		}
-		if use := r.use(q, res); use > within(q, res) {
-			if use > r.share(q, res) {
-				return 0
-			}
-			class = 1
-		}
-	}
-	return class
-}
-
-// classOf is the highest class from the victim's side down to its leaf.
-func (r *Evaluator) classOf(a *ask, u *Unit) int8 {
-	if !a.reclaims() {
-		return 0
-	}
-	side, _ := r.sides(a, u.Leaf)
-	class := r.class(a, side, u)
-	for q := u.Leaf; q != side; q = r.parent(q) {
-		class = max(class, classBy(r, a, q, u, func(q, res int32) int64 { return uncut(r, q, res) }))
-	}
-	return class
-}
-
-// compare is the order of victims (M3) as things stand: negative if x goes
-// first.
-func (r *Evaluator) compare(a *ask, x, y *Unit) int {
-	if !a.reclaims() {
-		return y.EvictionRank.compare(&x.EvictionRank)
-	}
-	if c := cmp.Compare(r.classOf(a, x), r.classOf(a, y)); c != 0 {
-		return c
-	}
-	if x.Leaf != y.Leaf {
-		if c := r.comparePaths(a, x.Leaf, y.Leaf); c != 0 {
-			return c
-		}
-	}
-	return compareWithin(r, a, x, y)
-}
-
-// compareWithin is compare of whom class and saturations do not tell apart.
-func compareWithin(r *Evaluator, a *ask, x, y *Unit) int {
-	if c := cmp.Compare(x.Priority, y.Priority); c != 0 {
-		return c
-	}
-	if c := compareBools(a.excess(r, y), a.excess(r, x)); c != 0 {
-		return c
-	}
-	return y.EvictionRank.compare(&x.EvictionRank)
-}
-
-// comparePaths compares the saturations of two leaves' sides, then of the
-// queues below them, the more saturated first.
-func (r *Evaluator) comparePaths(a *ask, x, y int32) int {
-	up, other := r.descent(a, x), r.descent(a, y)
-	for i := len(up) - 1; i >= 0; i-- {
-		j := len(other) - (len(up) - i)
-		if j < 0 {
-			break
-		}
-		if up[i] == other[j] {
-			continue
-		}
-		if c := r.ratio(other[j]).Cmp(r.ratio(up[i])); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-// descent lists the queues from the leaf up to its side.
-func (r *Evaluator) descent(a *ask, leaf int32) []int32 {
-	if path := r.down[leaf]; len(path) > 0 {
-		return path
-	}
-	side, _ := r.sides(a, leaf)
-	path := append(r.down[leaf], leaf)
-	for q := leaf; q != side; {
-		q = r.parent(q)
-		path = append(path, q)
-	}
-	r.down[leaf] = path
-	return path
-}
 
 // fixed says what stands against a unit whatever else is taken.
 func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
@@ -304,35 +176,6 @@ func holdsShort(r *Evaluator, a *ask, id UnitID) bool {
 	}
 	return false
 }
-
-// withinBudget says whether the owner's budget lets the unit go (M7). What only starts
-// may go as long as nothing that ran needs it.
-func withinBudget(r *Evaluator, u *Unit) bool {
-	if u.Running == 0 {
-		return r.Spares(u.Owner, int(u.Starting))
-	}
-	return u.Owner < 0 || int64(u.Running+u.Starting) <= r.budgets[u.Owner]+r.starting[u.Owner]
-}
-
-// Spares says whether so many of the tasks that start of an owner may go or wait: nothing
-// that ran has gone since [Evaluator.Begin], or its budget holds without them (M7).
-// Nobody is −1.
-func (r *Evaluator) Spares(owner int32, starting int) bool {
-	return owner < 0 || starting == 0 || r.budgets[owner] >= r.undisturbed[owner] ||
-		int64(starting) <= r.budgets[owner]+r.starting[owner]
-}
-
-// budget counts a unit for its owner's budget n times: once, or less once.
-func budget(r *Evaluator, u *Unit, n int64) {
-	if u.Owner >= 0 {
-		r.budgets[u.Owner] += n * int64(u.Running)
-		r.starting[u.Owner] += n * int64(u.Starting)
-	}
-}
-
-// Begin takes note of what runs of each owner now. Until some of that goes or moves, what
-// is started from now on is bound by no budget (M7).
-func (r *Evaluator) Begin() { r.undisturbed = append(r.undisturbed[:0], r.budgets...) }
 
 // judge says whether a unit may be taken now: R1, R2, R4, R5 and R9 for a
 // reclaim.
@@ -499,50 +342,6 @@ func staysOverIn(r *Evaluator, a *ask, side int32, u *Unit, res int32) bool {
 	return n > 0 && r.use(side, res) > line && r.use(side, res)-n >= line
 }
 
-// entitled is R1 as things stand, from the leaf up to the preemptor's side; by quota in
-// classes, too (Q8).
-func (r *Evaluator) entitled(a *ask, own int32) bool {
-	if a.mode == ReclaimByQuota && !guaranteed(r, a, own) {
-		return false
-	}
-	for _, asks := range a.Asks {
-		if !r.divides(asks.Resource) {
-			continue
-		}
-		if r.use(a.Leaf, asks.Resource)+asks.Value > r.lineOf(a.Leaf, asks.Resource, a.byShare()) {
-			return false
-		}
-		for q := a.Leaf; q != own; {
-			q = r.parent(q)
-			line := r.quota(q, asks.Resource)
-			if a.byShare() {
-				line = r.share(q, asks.Resource)
-			}
-			if r.use(q, asks.Resource)+asks.Value > line {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// guaranteed is R1 of classes.
-func guaranteed(r *Evaluator, a *ask, own int32) bool {
-	for _, asks := range a.Classes {
-		line := r.lineOf(a.Leaf, asks.Resource, false)
-		for q := a.Leaf; ; q = r.parent(q) {
-			if line-r.use(q, asks.Resource) < asks.Value {
-				return false
-			}
-			if q == own {
-				break
-			}
-			line = r.quota(r.parent(q), asks.Resource)
-		}
-	}
-	return true
-}
-
 // caseOf is why the unit goes, as things stand before it does.
 func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 	c := Justification{Victim: id, Mode: a.mode, Subtree: -1, PreemptorSubtree: -1}
@@ -573,43 +372,4 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 		c.OwnAfter = c.OwnBefore + a.asks(res)
 	}
 	return c
-}
-
-// bounded is E8: with the preemptor started no queue of its path uses more
-// than the largest of its quota, its fair share and what it used before. Where the
-// protected may go too, none uses more than its line (E7).
-func (r *Evaluator) bounded(a *ask, before []int64) bool {
-	if a.withinLines {
-		return r.Entitled(a.Leaf, a.Asks)
-	}
-	for i, asks := range a.Asks {
-		if !r.divides(asks.Resource) {
-			continue
-		}
-		at := i
-		for q := a.Leaf; q >= 0; q = r.parent(q) {
-			most := max(r.quota(q, asks.Resource), r.share(q, asks.Resource), before[at])
-			if r.use(q, asks.Resource)+asks.Value > most {
-				return false
-			}
-			at += len(a.Asks)
-		}
-	}
-	return true
-}
-
-// usesBefore are the uses of the preemptor's path in what it asks, level by
-// level.
-func (r *Evaluator) usesBefore(a *ask) []int64 {
-	if a.mode != Preempt {
-		return nil // E8 binds nothing else
-	}
-	before := r.scratch.before[:0]
-	for q := a.Leaf; q >= 0; q = r.parent(q) {
-		for _, asks := range a.Asks {
-			before = append(before, r.use(q, asks.Resource))
-		}
-	}
-	r.scratch.before = before
-	return before
 }

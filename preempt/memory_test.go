@@ -93,6 +93,18 @@ func (l *life) startWhoWaits(t fataler) {
 	l.preemptor = &next
 }
 
+// redraw has the lines of all queues be others, each of some half GPUs.
+func (l *life) redraw(draw func(n int) int) {
+	c := &l.config
+	quotas := make([]int64, len(l.queues))
+	for q := range quotas {
+		quotas[q] = 500 * int64(draw(8))
+	}
+	quotas[slices.Index(l.queues, "a")] += 3000
+	c.Quotas, c.Shares, c.Entitlements = quotas, quotas, preempt.Entitlements{Guaranteed: quotas, Fair: quotas}
+	l.room.Redraw(*c)
+}
+
 // drawLife is a pool of enough nodes that answers are kept, full of small jobs.
 //
 // An Evaluator remembers what a node costs as never more than now, which is not so where
@@ -158,8 +170,8 @@ func lifeOf(text string) *life {
 	return l
 }
 
-// An Evaluator that has been asked before, and to which things have happened, answers as
-// a new one; what the first bound refuses finds nobody (M8); and with what it remembers from
+// An Evaluator that has been asked before, and to which things have happened, new lines among them,
+// answers as a new one; what the first bound refuses finds nobody (M8); and with what it remembers from
 // one decision to the next it counts no fewer steps than that takes anew, so that who is cut by
 // them is cut in time. Within a decision prices are remembered, too, by a solve from scratch as
 // by one that goes on: of nodes that need not be weighed anew no step is counted.
@@ -172,6 +184,9 @@ func TestMemoryNeverShows(t *testing.T) {
 		l.room.Effort = effort
 		decisions := draw(2) == 0 // each question is one of its own
 		for range 12 {
+			if draw(6) == 0 {
+				l.redraw(draw)
+			}
 			for l.starts(l.request, l.preemptor.Add.Tasks()) { // a question is asked where it does not start
 				l.startWhoWaits(t)
 			}

@@ -125,18 +125,3 @@ func listOf(r *Evaluator, a *ask, ids []UnitID) list {
 	}
 	return out
 }
-
-// unbounded says whether E8 binds nobody, whoever goes.
-func (a *ask) unbounded(r *Evaluator) bool {
-	for _, asks := range a.Asks {
-		if !r.divides(asks.Resource) {
-			continue
-		}
-		for q := a.Leaf; q >= 0; q = r.parent(q) {
-			if r.use(q, asks.Resource)+asks.Value > max(r.quota(q, asks.Resource), r.share(q, asks.Resource)) {
-				return false
-			}
-		}
-	}
-	return true
-}

@@ -11,7 +11,7 @@ func (r *Evaluator) protect(leaf int32) {
 	if r.walked[leaf] {
 		return
 	}
-	r.walked[leaf] = true
+	r.walked[leaf], r.stretched[leaf] = true, false
 	protectByClass(r, leaf)
 	if r.below(leaf, false) {
 		if !r.whole[leaf] { // otherwise nothing but more of it has come

@@ -41,6 +41,7 @@ type scene struct {
 	requests   []placement.Request // by unit
 	lost       []int64             // by unit
 	minRunning []int64             // by owner, negated
+	charges    []quota.Amounts     // of the units so far: those that are charged the same share it
 	request    placement.Request   // of one task of the preemptor
 	resources  int
 }
@@ -299,6 +300,16 @@ func chargeOf(r placement.Request, tasks int64) (charge quota.Amounts) {
 	return charge
 }
 
+// shared is a charge as a unit before had it, if one did: what a caller that charges many
+// alike hands in, and by which an Evaluator knows them.
+func (s *scene) shared(charge quota.Amounts) quota.Amounts {
+	at := slices.IndexFunc(s.charges, func(other quota.Amounts) bool { return slices.Equal(other, charge) })
+	if at < 0 {
+		at, s.charges = len(s.charges), append(s.charges, charge)
+	}
+	return s.charges[at]
+}
+
 // readWork reads what runs and who waits.
 func (s *scene) readWork(l *line) {
 	if l.verb != "run" && l.verb != "wait" {
@@ -314,7 +325,7 @@ func (s *scene) readWork(l *line) {
 	}
 	shape, on, lost := s.index.Shape(r), l.numbers("on", false), l.number("lost", 0)
 	u := preempt.Unit{
-		Leaf: leaf, Charge: chargeOf(r, tasks), Running: int32(tasks), Rooted: l.word("rooted"),
+		Leaf: leaf, Charge: s.shared(chargeOf(r, tasks)), Running: int32(tasks), Rooted: l.word("rooted"),
 		Owner:       int32(l.number("owner", -1)),
 		PreemptFrom: l.number("preempt-from", math.MinInt64), ReclaimFrom: l.number("reclaim-from", math.MinInt64),
 	}

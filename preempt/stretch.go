@@ -8,8 +8,8 @@ type stretch struct {
 	alike    bool
 }
 
-// stretchesOf are those of a leaf whose protection is known, kept until a unit of it comes or goes, or is
-// kept or protected otherwise.
+// stretchesOf are those of a leaf whose protection is known, kept until a unit of it comes or goes or is
+// kept otherwise, or their protection is walked anew.
 func (r *roster) stretchesOf(leaf int32) []stretch {
 	if r.stretched[leaf] {
 		return r.stretches[leaf]

@@ -112,33 +112,3 @@ func (m *marks) mark(i int32) (fresh bool) {
 	m.at[i] = m.turn
 	return fresh
 }
-
-// heldByLeaf sums what units hold, leaf by leaf.
-type heldByLeaf struct {
-	of     []struct{ all, loose int64 } // by leaf: of all, and of what is not protected
-	leaves []int32                      // of which there is some, in the order in which they came
-	came   marks
-}
-
-// begin begins anew, of so many leaves.
-func (h *heldByLeaf) begin(leaves int) *heldByLeaf {
-	if len(h.of) < leaves {
-		h.of = make([]struct{ all, loose int64 }, leaves)
-	}
-	h.came.begin(leaves)
-	h.leaves = h.leaves[:0]
-	return h
-}
-
-// add adds what one unit of a leaf holds.
-func (h *heldByLeaf) add(leaf int32, held int64, loose bool) {
-	one := &h.of[leaf]
-	if h.came.mark(leaf) {
-		one.all, one.loose = 0, 0
-		h.leaves = append(h.leaves, leaf)
-	}
-	one.all = addUpTo(one.all, held)
-	if loose {
-		one.loose = addUpTo(one.loose, held)
-	}
-}
