@@ -15,15 +15,37 @@ type waiting struct {
 	before []*promised
 	// gone are those who need not be there, by ID: who is named, for whom these wait, and for whom those before wait.
 	gone map[string]bool
+	// beside are the moments at which others besides have begun: what is gathered is held while each of the others
+	// is in use, and all else is both while others wait for what is gathered and once they have it (B8).
+	beside []moment
+	// through are by ID for whom each waits, and for whom these wait.
+	through map[string]map[string]bool
+}
+
+// A moment is a time, and the promises that have begun by then.
+type moment struct {
+	at    int64
+	begun []*promised
 }
 
 // waitsFor checks whom a promise is told to wait for.
 func (v *promising) waitsFor(p *promised) {
-	w := waiting{promising: v, p: p, gone: make(map[string]bool)}
+	w := waiting{promising: v, p: p, gone: make(map[string]bool), beside: []moment{{}}, through: make(map[string]map[string]bool)}
 	promises := make(map[string]*promised)
 	for _, other := range v.list {
 		promises[other.workload.source.ID] = other
-		if other != p && !other.unsettled && (other.from < p.from || other.from == p.from && other.workload.source.ID < p.workload.source.ID) {
+	}
+	for _, other := range v.list {
+		w.goThrough(promises, other.workload.source.ID, other)
+		switch {
+		case other == p || other.unsettled || other.form.queue.pool != p.form.queue.pool:
+		case other.gathers:
+			w.beside = append(w.beside, moment{other.from, []*promised{other}})
+		case p.gathers:
+			w.beside = append(w.beside, moment{other.from, slices.DeleteFunc(slices.Clone(v.list), func(one *promised) bool {
+				return one == p || one.unsettled || one.form.queue.pool != p.form.queue.pool || one.from > other.from
+			})})
+		case other.from < p.from || other.from == p.from && other.workload.source.ID < p.workload.source.ID:
 			w.before = append(w.before, other)
 			for _, id := range other.source.Promise.WaitsFor {
 				w.gone[id] = true
@@ -80,26 +102,61 @@ func (v *promising) lastOf(id string, p *promised) (last int64) {
 	return last
 }
 
+// goThrough notes for whom a promise waits, and for whom these wait.
+func (w *waiting) goThrough(promises map[string]*promised, of string, p *promised) {
+	if w.through[of] == nil {
+		w.through[of] = make(map[string]bool)
+	}
+	for _, id := range p.source.Promise.WaitsFor {
+		if w.through[of][id] = true; promises[id] == nil || promises[id] == p || id == of {
+			continue
+		}
+		if w.through[id] == nil {
+			w.goThrough(promises, id, promises[id])
+		}
+		for other := range w.through[id] { // each is noted: order cannot matter
+			w.through[of][other] = true
+		}
+	}
+}
+
 // couldBegin says whether the promise could begin beside all who need not be gone by then, and somebody
 // besides, who is not named; those who wait for that one are not there.
 func (w *waiting) couldBegin(besides string) bool {
-	stays := func(id string) bool { return id == besides || !w.gone[id] }
-	promises := []*promised{w.p}
+	return !slices.ContainsFunc(w.beside, func(then moment) bool { return !w.couldBeginAt(then, besides) })
+}
+
+// couldBeginAt is couldBegin where others have begun at a moment.
+func (w *waiting) couldBeginAt(then moment, besides string) bool {
+	begun := slices.DeleteFunc(slices.Clone(then.begun), func(other *promised) bool { return w.through[other.workload.source.ID][besides] })
+	stays := func(id string) bool {
+		return id == besides || !w.gone[id] && !slices.ContainsFunc(begun, func(other *promised) bool { return w.through[other.workload.source.ID][id] })
+	}
+	var inUse, lasting []*promised
 	for _, other := range w.before {
-		if (other.to > w.p.from || stays(other.workload.source.ID)) && (besides == "" || !slices.Contains(other.source.Promise.WaitsFor, besides)) {
-			promises = append(promises, other)
+		switch id := other.workload.source.ID; {
+		case w.through[id][besides]:
+		case other.to > w.p.from:
+			inUse = append(inUse, other)
+		case stays(id):
+			lasting = append(lasting, other)
 		}
 	}
-	inUse := promises[1:]
+	for _, other := range begun {
+		if other.to > then.at {
+			inUse = append(inUse, other)
+		}
+	}
 	stands := func(one *standing) bool {
 		id := one.workload.source.ID
-		if w.p.isServedBy(one) || id != besides && slices.ContainsFunc(inUse, func(other *promised) bool {
-			return other.to > w.p.from && (other.isServedBy(one) || other.awaits(id) && other.has(w.nodes[one.task.node], one.task.devices))
+		if w.p.isServedBy(one) || slices.ContainsFunc(begun, func(other *promised) bool { return other.isServedBy(one) }) || id != besides && slices.ContainsFunc(inUse, func(other *promised) bool {
+			return other.isServedBy(one) || other.gathers && w.through[other.workload.source.ID][id] && other.has(w.nodes[one.task.node], one.task.devices)
 		}) {
 			return false
 		}
 		return !w.p.gathers && one.until.predicted > w.p.from || stays(id)
 	}
+	promises := slices.Concat([]*promised{w.p}, inUse, lasting)
 	for _, t := range w.p.tasks {
 		if !w.fitsOn(t.node, promises, stands, stays) {
 			return false
@@ -108,11 +165,6 @@ func (w *waiting) couldBegin(besides string) bool {
 	return len(w.outOfBounds(w.p, promises, func(one *standing) bool {
 		return !w.p.isServedBy(one) && (!w.p.gathers && one.until.predicted > w.p.from || stays(one.workload.source.ID))
 	})) == 0
-}
-
-// awaits says whether places are gathered for a promise where a workload stands for which it waits (B8).
-func (p *promised) awaits(id string) bool {
-	return p.gathers && slices.Contains(p.source.Promise.WaitsFor, id)
 }
 
 // fitsOn says whether what is promised of a node fits beside what stands there, is leaving and is promised.

@@ -34,9 +34,10 @@ type promises struct {
 	// open are definitions as they may be used later, see [promising.open].
 	open       map[string]*Definition
 	standersOn standersOn
-	// waits are whom each waits for, by workload, and waitsAt is Pool.changes when that was asked, plus one.
-	waits   map[int32][]int32
-	waitsAt int64
+	// waits are whom each waits for, by workload, and waitsAt is Pool.changes when that was asked, plus one; through
+	// are also those for whom these wait, sorted.
+	waits, through map[int32][]int32
+	waitsAt        int64
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
 	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
@@ -360,11 +361,14 @@ func (s promising) hold(p *promise) {
 
 // makesWay are the tasks that are gone once the promise is in use, whenever else they would be: those
 // behind it, and those for whose places it gathers.
-func (s promising) makesWay(p *promise) []placement.Stay {
-	if p.gathers {
-		return s.gathering().waitedFor(p)
+func (s promising) makesWay(p *promise) (stays []placement.Stay) {
+	if !p.gathers {
+		return s.behind().staysBehind(p)
 	}
-	return s.behind().staysBehind(p)
+	for i, one := range s.gathering().waitedFor(p) {
+		stays = append(stays, s.stayOf(i, one))
+	}
+	return stays
 }
 
 // tellWay tells a profile of who makes way for the promise: when its time comes, or that is when they

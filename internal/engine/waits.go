@@ -18,29 +18,75 @@ func (s telling) waits() map[int32][]int32 {
 	if all.waitsAt == s.pool.changes+1 {
 		return all.waits
 	}
-	inTime := slices.Clone(all.list)
+	var gathered, inTime []*promise
+	for _, p := range all.list {
+		if p.gathers {
+			gathered = append(gathered, p)
+		} else {
+			inTime = append(inTime, p)
+		}
+	}
 	slices.SortFunc(inTime, func(a, b *promise) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), s.world.dividing().compareIDs(a.work, b.work))
 	})
-	all.waits, all.waitsAt = make(map[int32][]int32, len(inTime)), s.pool.changes+1
+	all.waits, all.waitsAt = make(map[int32][]int32, len(all.list)), s.pool.changes+1
+	all.through = make(map[int32][]int32, len(all.list))
+	beside := []moment{{}}
+	for _, p := range gathered { // until it is known who would be in its way beside all others
+		for i := range s.gathering().waitedFor(p) {
+			all.waits[p.work] = append(all.waits[p.work], i) // once for each task
+		}
+		all.goThrough(p.work)
+		beside = append(beside, moment{max(s.world.Now, 0), []*promise{p}})
+	}
 	for i, p := range inTime {
-		one := awaiting{telling: s, p: p, before: inTime[:i]}
+		one := awaiting{telling: s, p: p, before: inTime[:i], beside: beside}
+		all.waits[p.work] = one.list()
+		all.goThrough(p.work)
+	}
+	beside = []moment{{}} // what is gathered is held while each of the others is in use
+	for i, p := range inTime {
+		if i+1 == len(inTime) || inTime[i+1].at > p.at {
+			beside = append(beside, moment{p.at, inTime[:i+1]})
+		}
+	}
+	for _, p := range gathered {
+		one := awaiting{telling: s, p: p, beside: beside}
 		all.waits[p.work] = one.list()
 	}
 	return all.waits
 }
 
-// An awaiting asks whom a promise waits for, where those before it in time are given.
+// goThrough notes for whom a promise waits, and for whom these wait.
+func (all *promises) goThrough(work int32) {
+	list := slices.Clone(all.waits[work])
+	for _, by := range all.waits[work] {
+		list = append(list, all.through[by]...)
+	}
+	slices.Sort(list)
+	all.through[work] = slices.Compact(list)
+}
+
+// An awaiting asks whom a promise waits for, where those before it in time are given, of which all may be in use
+// when it begins, and the moments at which others besides have begun: what is gathered is held at each of these, and
+// all else both while others wait for what is gathered and once they have it.
 type awaiting struct {
 	telling
 	p      *promise
 	before []*promise
+	beside []moment
 	goers  []*goer // the last to go first
 	// implied are those for whom one of these waits whom it waits for; stay are those that could last for ever.
 	implied map[int32]bool
 	stay    []*goer
 	// away is by who gathers what has left for that one alone by then, of which no end is known.
 	away map[int32][]placement.Stay
+}
+
+// A moment is a time, and the promises that have begun by then.
+type moment struct {
+	at    int64
+	begun []*promise
 }
 
 // A goer is somebody who is gone when a promise begins: up to when, what it has on the nodes of that, and
@@ -50,6 +96,8 @@ type goer struct {
 	until   int64
 	stays   []placement.Stay
 	charges []charged
+	// aside is what of its stays makes way for others, by those.
+	aside map[int32][]placement.Stay
 }
 
 // list is whom the promise waits for. Whoever is gone by then is asked about, the last to go first: whether the
@@ -140,22 +188,19 @@ func (s *awaiting) couldStay(one *goer) bool {
 	x, tree := s.pool.Index, s.pool.Tree
 	nodes, use, awaited := x.Mark(), tree.Mark(), false
 	for _, other := range s.before { // who waits for it would not be there
-		if slices.Contains(s.promises.waits[other.work], one.work) {
+		if s.waitsFor(other.work, one.work) {
 			awaited = true
 			s.takeBack(other)
 		}
 	}
-	for _, stay := range one.stays {
-		_ = x.Take(stay.Shape, stay.Place) // it is there now
-	}
-	for _, c := range one.charges {
-		_ = tree.Charge(int(c.leaf), c.charge, c.nonPreemptible) // it is charged now
-	}
-	could := s.fitsBeside(one)
-	if could && len(one.charges) > 0 {
-		f := s.world.FormOf(&s.world.Works[s.p.work], s.p.form)
-		_, could = tree.Check(int(f.Queue), s.chargeOf(s.p), f.NonPreemptible)
-	}
+	s.give(one, -1)
+	could := !slices.ContainsFunc(s.beside, func(then moment) bool {
+		m, before := x.Mark(), tree.Mark()
+		defer tree.Undo(before)
+		defer x.Undo(m)
+		s.enter(then, one)
+		return !s.begins(one)
+	})
 	if awaited || !could {
 		x.Undo(nodes)
 		tree.Undo(use)
@@ -167,28 +212,84 @@ func (s *awaiting) couldStay(one *goer) bool {
 	return true
 }
 
-// takeBack has a promise not be there: one in use, or one that is over and could last.
-func (s *awaiting) takeBack(other *promise) {
-	at := slices.IndexFunc(s.stay, func(g *goer) bool { return g.work == other.work })
-	var one *goer
-	switch {
-	case at >= 0:
-		one = s.stay[at]
-	case s.until(other) > s.p.at:
-		f := s.world.FormOf(&s.world.Works[other.work], other.form)
-		one = s.goerOf(other)
-		one.charges = []charged{{f.Queue, s.chargeOf(other), f.NonPreemptible}}
-	default:
-		return
-	}
+// waitsFor says whether who is promised something waits for somebody, or for one who does.
+func (s *awaiting) waitsFor(work, whom int32) bool {
+	list := s.promises.through[work]
+	_, found := slices.BinarySearch(list, whom)
+	return found
+}
+
+// give has somebody be there, by 1 be gone again.
+func (s *awaiting) give(one *goer, sign int) {
 	for _, stay := range one.stays {
-		_ = s.pool.Index.Give(stay.Shape, stay.Place) // it was taken
+		if sign > 0 {
+			_ = s.pool.Index.Give(stay.Shape, stay.Place) // it was taken
+		} else {
+			_ = s.pool.Index.Take(stay.Shape, stay.Place) // it is there now
+		}
 	}
 	for _, c := range one.charges {
-		_ = s.pool.Tree.Release(int(c.leaf), c.charge, c.nonPreemptible) // it was charged
+		if sign > 0 {
+			_ = s.pool.Tree.Release(int(c.leaf), c.charge, c.nonPreemptible) // it was charged
+		} else {
+			_ = s.pool.Tree.Charge(int(c.leaf), c.charge, c.nonPreemptible) // it is charged now
+		}
 	}
-	for _, stay := range s.away[other.work] {
-		_ = s.pool.Index.Take(stay.Shape, stay.Place) // it is there still
+}
+
+// enter has those be in use that have begun at a moment and do not wait for somebody who is there; for whom they wait
+// is not there any more, nor who makes way for them.
+func (s *awaiting) enter(then moment, there *goer) {
+	gone := make(map[int32]bool)
+	for _, other := range then.begun {
+		if s.waitsFor(other.work, there.work) {
+			continue
+		}
+		for _, one := range s.stay {
+			if !gone[one.work] && s.waitsFor(other.work, one.work) {
+				gone[one.work] = true
+				s.give(one, 1)
+			}
+		}
+		for _, one := range append(s.stay, there) {
+			for _, stay := range one.aside[other.work] {
+				if !gone[one.work] {
+					_ = s.pool.Index.Give(stay.Shape, stay.Place) // it is there
+				}
+			}
+		}
+		for _, stay := range s.away[other.work] {
+			_ = s.pool.Index.Give(stay.Shape, stay.Place) // it stands there
+		}
+		if s.until(other) > then.at {
+			s.give(s.inUse(other), -1)
+		}
+	}
+}
+
+// begins says whether the promise could begin, as things stand where somebody has something.
+func (s *awaiting) begins(one *goer) bool {
+	if !s.fitsBeside(one) {
+		return false
+	}
+	f := s.world.FormOf(&s.world.Works[s.p.work], s.p.form)
+	_, ok := s.pool.Tree.Check(int(f.Queue), s.chargeOf(s.p), f.NonPreemptible)
+	return ok || len(one.charges) == 0
+}
+
+// inUse is what another promise has on the nodes of this one, and is charged.
+func (s *awaiting) inUse(other *promise) *goer {
+	one, f := s.goerOf(other), s.world.FormOf(&s.world.Works[other.work], other.form)
+	one.charges = []charged{{f.Queue, s.chargeOf(other), f.NonPreemptible}}
+	return one
+}
+
+// takeBack has a promise not be there: one in use, or one that is over and could last.
+func (s *awaiting) takeBack(other *promise) {
+	if at := slices.IndexFunc(s.stay, func(g *goer) bool { return g.work == other.work }); at >= 0 {
+		s.give(s.stay[at], 1)
+	} else if s.until(other) > s.p.at {
+		s.give(s.inUse(other), 1)
 	}
 }
 
@@ -277,7 +378,7 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 			}
 			s.away[by.work] = append(s.away[by.work], stay)
 		}
-		if gone || by != nil || s.makesWayByThen(one, i) {
+		if gone || s.makesWayByThen(one, i) {
 			_ = x.Give(stay.Shape, stay.Place) // it stands there
 		}
 		if gone {
@@ -285,6 +386,7 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 			stay.Place.Pipelined = false
 			g := goes(i, until)
 			g.stays = append(g.stays, stay)
+			s.noteAside(g, one, stay)
 		}
 	}
 	for _, h := range leave {
@@ -333,15 +435,31 @@ func (s *awaiting) makesWayByThen(one *Seat, i int32) bool {
 	})
 }
 
-// awaitedBy is for whom places are gathered that are in use then, and who waits for somebody who stands there.
-func (s *awaiting) awaitedBy(one *Seat, i int32) *promise {
-	at := slices.IndexFunc(s.before, func(other *promise) bool {
-		return other.gathers && slices.Contains(s.promises.waits[other.work], i) && other.overlaps(s.world.Position[one.Node], one.Devices)
-	})
-	if at < 0 {
-		return nil
+// noteAside notes for which others who have begun somebody makes way that is gone.
+func (s *awaiting) noteAside(g *goer, one *Seat, stay placement.Stay) {
+	if len(s.beside) == 0 {
+		return
 	}
-	return s.before[at]
+	for _, other := range s.beside[len(s.beside)-1].begun {
+		if s.behind().stepsAside(one, g.work, other) {
+			if g.aside == nil {
+				g.aside = make(map[int32][]placement.Stay)
+			}
+			g.aside[other.work] = append(g.aside[other.work], stay)
+		}
+	}
+}
+
+// awaitedBy is for whom places are gathered who waits for somebody who stands there.
+func (s *awaiting) awaitedBy(one *Seat, i int32) *promise {
+	for _, then := range s.beside {
+		for _, other := range then.begun {
+			if other.gathers && slices.Contains(s.promises.waits[other.work], i) && other.overlaps(s.world.Position[one.Node], one.Devices) {
+				return other
+			}
+		}
+	}
+	return nil
 }
 
 // bounds are the queues whose bounds keep the promise out while all is there that is gone by its time; none is
@@ -359,8 +477,8 @@ func (s *awaiting) bounds() (queues []int32) {
 				_ = tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
 		}
-		for _, other := range s.before {
-			if s.until(other) <= s.p.at {
+		for _, other := range slices.Concat(s.before, s.beside[len(s.beside)-1].begun) {
+			if s.until(other) <= s.p.at || !slices.Contains(s.before, other) {
 				of := s.world.FormOf(&s.world.Works[other.work], other.form)
 				_ = tree.Charge(int(of.Queue), s.chargeOf(other), of.NonPreemptible) // Check bounds every sum
 			}
