@@ -11,6 +11,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 )
 
 // A Forecast is when a workload that waits is expected to start (B10).
@@ -21,11 +22,15 @@ type Forecast struct {
 	// Start is when at the earliest; zero is never, as far as is known: only work of which no
 	// end is known, or the user's own doing, would help.
 	Start time.Time `json:"start,omitzero"`
-	// Form is the form that starts then (G5), Tasks are its places.
+	// Form is the form that starts then (G5), Tasks are its places: of one that never starts, as far as is known,
+	// those that it would have if everything ended, that of which no end is known after all else, and first what
+	// began first.
 	Form  int               `json:"form,omitzero"`
 	Tasks []allot.Placement `json:"tasks,omitempty"`
 	// WaitsFor are the workloads, by ID, without whose end it could not start then: who has its places, or what
 	// its queue may use, now or from the start that is foreseen for that one. Whom these wait for is not told again.
+	// Nobody is told where no end would help, as of what is impossible, more than a quota or limit, or waits for room
+	// to be made.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Held: it claims its places already, and starts when they are free. Promised: the policy
 	// keeps the places for it (B4), for one that has no Start as they are gathered (B8). Neither is what durations
@@ -50,7 +55,8 @@ var ErrForecast = errors.New("explain: a forecast looks at one workload or more"
 // The error is the context's, or ErrForecast. It costs a solve in which so many
 // promises are made, each beside all before it, and of each all nodes are read once at its time: with as many
 // nodes as gangs that is the square of how many are looked at, which is what most bounds. On 1,000 full nodes
-// all of 1,000 gangs take about 0.25 s.
+// all of 1,000 gangs take about 0.25 s. Where some never start, as far as is known, it costs as much again to tell
+// what they wait for.
 func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, error) {
 	if most < 1 {
 		return nil, ErrForecast
@@ -62,21 +68,32 @@ func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, er
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := begun.With(promising(begun, most))
-	if err != nil {
+	f := forecasting{ctx: ctx, begun: begun, most: most}
+	if f.after, err = f.promise(false); err != nil {
 		return nil, err
 	}
-	after, err := ahead.DecideContext(ctx)
-	if err != nil {
-		return nil, err
+	out, err := f.all(d)
+	if err != nil || !slices.ContainsFunc(out, never) {
+		return out, err
 	}
-	f := forecasting{ctx: ctx, begun: begun, after: after, most: most}
-	return f.all(d)
+	return out, f.nameAwaited(out)
 }
 
-// promising is the change by which every pool promises so many workloads their earliest
-// time, and nobody is kept from it.
-func promising(s *allot.Snapshot, most int) allot.Change {
+// never says whether no start is known for a workload that was looked at, nor where it would be.
+func never(f Forecast) bool { return f.Start.IsZero() && !f.Unlooked && !f.Promised }
+
+// promise decides with the plan begun, where every pool promises as many workloads as are looked at their
+// earliest time, and nobody is kept from it.
+func (f *forecasting) promise(ending bool) (*allot.Decision, error) {
+	ahead, err := f.begun.With(promising(f.begun, f.most, ending))
+	if err != nil {
+		return nil, err
+	}
+	return ahead.DecideContext(f.ctx)
+}
+
+// promising is the change by which every pool does so; ending has everything end.
+func promising(s *allot.Snapshot, most int, ending bool) allot.Change {
 	var c allot.Change
 	reserve := allot.ReservePolicy{Backfill: queue.Conservative, Depth: most, TrustDurations: true}
 	for p := range s.Pools() {
@@ -88,12 +105,49 @@ func promising(s *allot.Snapshot, most int) allot.Change {
 		c.Pools = []allot.Pool{{ID: "all", Policy: allot.Policy{Reserve: reserve}}}
 	}
 	for k := range s.Workloads() {
-		if k.MinDuration > 0 { // what is promised is not cut, and what could be cut now has started
-			k.MinDuration = 0
+		cut, endless := k.MinDuration > 0, ending && k.Duration.IsUnlimited()
+		k.MinDuration = 0 // what is promised is not cut, and what could be cut now has started
+		if endless {
+			k.Duration = atLast
+		}
+		if cut || endless {
 			c.Workloads = append(c.Workloads, k)
 		}
 	}
+	if !ending {
+		return c
+	}
+	for i := range c.Pools {
+		if d := &c.Pools[i].Policy.Durations; !d.Default.Given() || d.Default.IsUnlimited() {
+			d.Default = atLast
+		}
+	}
+	for q := range s.Queues() {
+		if q.Durations.Default.IsUnlimited() {
+			q.Durations.Default = atLast
+			c.Queues = append(c.Queues, q)
+		}
+	}
 	return c
+}
+
+// atLast is a duration that ends after all of which an end is known: a century, in seconds.
+var atLast = quota.Of(100 * 365 * 24 * 3600)
+
+// nameAwaited tells of who never starts, as far as is known, where it would if everything ended, and whom it waits
+// for then. Of those for whom no end would help nothing is told.
+func (f *forecasting) nameAwaited(out []Forecast) error {
+	ended, err := f.promise(true)
+	if err != nil {
+		return err
+	}
+	promises := promisesOf(ended)
+	for i := range out {
+		if r := promises[out[i].Workload]; r != nil && never(out[i]) {
+			out[i].Form, out[i].Tasks, out[i].WaitsFor = r.Promise.Form, r.Promise.Tasks, r.Promise.WaitsFor
+		}
+	}
+	return nil
 }
 
 // A forecasting is what is known of a decision once its plan is begun and the rest has been
@@ -107,13 +161,7 @@ type forecasting struct {
 
 // all are the forecasts of what waits after the decision.
 func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
-	reservations, actions := f.after.Reservations(), f.after.Actions()
-	promises := make(map[string]*allot.PlannedReservation, len(reservations))
-	for i := range reservations {
-		if r := &reservations[i]; r.Change != allot.PromiseWithdrawn {
-			promises[r.Workload] = r
-		}
-	}
+	promises, actions := promisesOf(f.after), f.after.Actions()
 	starts := make(map[string]*allot.Action)
 	for i := range actions {
 		if a := &actions[i]; a.Kind == allot.Start {
@@ -143,6 +191,18 @@ func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
 		out = append(out, one)
 	}
 	return out, nil
+}
+
+// promisesOf are what a decision promises, by workload.
+func promisesOf(d *allot.Decision) map[string]*allot.PlannedReservation {
+	list := d.Reservations()
+	promises := make(map[string]*allot.PlannedReservation, len(list))
+	for i := range list {
+		if r := &list[i]; r.Change != allot.PromiseWithdrawn {
+			promises[r.Workload] = r
+		}
+	}
+	return promises
 }
 
 // A leaver is a task that is leaving its place, and whose it is.

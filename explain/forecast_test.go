@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -43,8 +44,8 @@ w4: 15h on n2[0] after w1
 w5: 16h on n2[0] n3[0] after w4, w7
 w6: 17h on n2[0] after w5
 w7: 15h on n3[0] after w1
-w8: never, as far as is known
-w9: never, as far as is known`)
+w8: never, as far as is known on n1[0] n2[0] n3[0] n4[0] after w6, w9
+w9: never, as far as is known on n1[0] n3[0] n4[0] after w3, w5, x`)
 	hours := regexp.MustCompile(`2000-01-01T0?(\d+):00:00Z`)
 	var told []string
 	for _, f := range must(Forecasts(t.Context(), d, 100)) {
@@ -111,7 +112,7 @@ submit q/y gpu=1 for=1h at=3h non-preemptible
 now 3h
 `, `q/w: 2000-01-01T04:00:00Z on n1[0] after a
 q/x: 2000-01-01T04:00:00Z on n1[0] after a
-q/y: never, as far as is known`},
+q/y: never, as far as is known on n1[0] after b, w, x`},
 		{`
 policy reserve.backfill=easy reserve.gather no-consolidation
 nodes n1..n3 gpu=1
@@ -120,6 +121,25 @@ run b gpu=1 at=0h since=1h on n2
 submit g tasks=2 gpu=1 at=0h
 now 2h
 `, `g: never, as far as is known on n2[0] n3[0] after b, promised`},
+		// A cap of the queue is held by a, the quota above q by b; of what the nodes do not have, or a limit does not
+		// let in, no end makes a start. A duration that is said to be none is none, whoever says it.
+		{`
+policy no-consolidation
+nodes n1..n4 gpu=1
+queue d quota=2
+queue d/p parent=d quota=2 max-workloads=1 durations.default=unlimited
+queue d/q parent=d quota=2 limit=2
+run d/p/a gpu=1 for=unlimited at=0h since=0h non-preemptible on n1
+run d/q/b gpu=1 at=0h since=1h non-preemptible on n2
+submit d/p/capped gpu=1 for=1h at=1h
+submit d/q/beyond gpu=1 for=1h at=2h non-preemptible
+submit d/q/limited tasks=3 gpu=1 for=1h at=3h
+submit d/q/large gpu=2 for=1h at=4h
+now 3h
+`, `d/q/beyond: never, as far as is known on n3[0] after a
+d/p/capped: never, as far as is known on n1[0] after a
+d/q/large: never, as far as is known
+d/q/limited: never, as far as is known`},
 	} {
 		var told []string
 		for _, f := range must(Forecasts(t.Context(), decide(t, must(scenario.State(one.state))), 10)) {
@@ -134,7 +154,7 @@ now 2h
 // B10: everybody who waits has a forecast, in the plan's order, none is before now, and the
 // decision is what it was.
 func TestForecastsOfScenarios(t *testing.T) {
-	later := 0
+	later, awaited := 0, 0
 	for i, s := range scenarioStates() {
 		if i%4 > 0 {
 			continue
@@ -158,9 +178,18 @@ func TestForecastsOfScenarios(t *testing.T) {
 			if f.Start.After(s.Now) {
 				later++
 			}
+			if never(f) && len(f.WaitsFor) > 0 {
+				awaited++
+			}
+			known := func(id string) bool {
+				return slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == id })
+			}
+			if slices.ContainsFunc(f.WaitsFor, func(id string) bool { return !known(id) }) {
+				t.Errorf("%q waits for %q\n%s", f.Workload, f.WaitsFor, scenario.Format(s))
+			}
 		}
 	}
-	if later < 3 {
-		t.Errorf("only %d are expected later", later)
+	if later < 3 || awaited < 3 {
+		t.Errorf("only %d are expected later, and of %d that never start it is told for whom they wait", later, awaited)
 	}
 }

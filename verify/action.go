@@ -292,6 +292,9 @@ func (v *verifier) leftBehind() {
 				continue // given up or started
 			}
 			node, request := v.nodes[t.Node], v.requestOf(w, w.formOf(t.Phase), t.PodSet)
+			if t.Phase != allot.Terminating && (reserving{v}).goesNow(w, &t) && !v.strayed(w) {
+				v.fail("actions", ruleReserved, "task %d of pod set %q of %q stays on node %q, which people have reserved", t.Index, t.PodSet, name.workload, t.Node)
+			}
 			switch {
 			case t.Phase == allot.Claimed:
 				if node.claimLost(&w.forms[w.form], request, t.Devices) != 0 || !whole {

@@ -159,7 +159,7 @@ func (n *verifiedNode) missLasting(f *verifiedForm, r *allot.Request) verifiedMi
 	switch {
 	case !f.queue.reaches(n):
 		return verifiedMiss{predicate: placement.NodeSet}
-	case f.closed[n.source.ID].whole || n.onlyReserved(f, r):
+	case f.closed[n.source.ID].whole || n.isOnlyReserved(f, r):
 		return verifiedMiss{predicate: placement.Reserved}
 	case n.source.Cordoned:
 		return verifiedMiss{predicate: placement.Cordoned}

@@ -210,7 +210,7 @@ func (v *promising) evictedAt(w *verifiedWorkload, f *verifiedForm, t verifiedTa
 	first := int64(forever)
 	for i := range v.state.Reservations {
 		r := &v.state.Reservations[i]
-		if (reserving{v.verifier}).passed(r) || !r.Evict || f.nonPreemptible && !r.Drain || isMember(r, w.source, f.queue) {
+		if (reserving{v.verifier}).passed(r) || !evicts(r, w.source, f) {
 			continue
 		}
 		for _, n := range r.Nodes {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -43,6 +44,11 @@ func isMember(r *allot.Reservation, w *allot.Workload, q *verifiedQueue) bool {
 		}
 	}
 	return false
+}
+
+// evicts says whether a form of a workload has to go where a reservation begins.
+func evicts(r *allot.Reservation, w *allot.Workload, f *verifiedForm) bool {
+	return r.Evict && !isMember(r, w, f.queue) && (r.Drain || !f.nonPreemptible) && (f.nonPreemptible || !r.Lend)
 }
 
 // isForNobody says whether it is maintenance.
@@ -161,34 +167,77 @@ func (q *verifiedQueue) isWithheld(n *verifiedNode) bool {
 
 // vacated checks that something goes because what it runs on is reserved for others (B9).
 func (v reserving) vacated(at spot, a *allot.Action, w *verifiedWorkload) {
-	f := &w.forms[w.form]
+	k := slices.IndexFunc(v.state.Reservations, func(r allot.Reservation) bool { return r.ID == a.Reason.Reservation })
+	if k < 0 {
+		v.failAt(at, ruleNames, "no reservation %q", a.Reason.Reservation)
+		return
+	}
+	r, f := &v.state.Reservations[k], &w.forms[w.form]
 	places := a.Tasks
 	if a.Kind == allot.Move {
 		places = a.From
 	}
-	for i := range v.state.Reservations {
-		r := &v.state.Reservations[i]
-		if r.ID != a.Reason.Reservation {
-			continue
-		}
-		switch stands := func(t allot.Task) bool {
-			return t.Phase == allot.Running && slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool {
-				return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
-			})
-		}; {
-		case !v.lasts(r) || !r.Evict || isMember(r, w.source, f.queue) || f.nonPreemptible && !r.Drain || r.Lend && !f.nonPreemptible:
-			v.failAt(at, ruleReserved, "%q evicts nobody of %q now", r.ID, a.Workload)
-		case len(places) == 0 || !slices.ContainsFunc(w.source.Tasks, stands):
-			v.failAt(at, ruleReserved, "%q has nothing on what %q reserves", a.Workload, r.ID)
-		}
-		return
+	switch stands := func(t allot.Task) bool { return t.Phase == allot.Running && hasOf(r, &t) }; {
+	case !v.lasts(r) || !evicts(r, w.source, f):
+		v.failAt(at, ruleReserved, "%q evicts nobody of %q now", r.ID, a.Workload)
+	case len(places) == 0 || !slices.ContainsFunc(w.source.Tasks, stands):
+		v.failAt(at, ruleReserved, "%q has nothing on what %q reserves", a.Workload, r.ID)
+	case v.staysAlone(w):
+		v.onlyReserved(at, a, w)
 	}
-	v.failAt(at, ruleNames, "no reservation %q", a.Reason.Reservation)
 }
 
-// onlyReserved says whether the node has devices of an accepted model with enough memory, and
+// hasOf says whether a reservation has something of the place of a task.
+func hasOf(r *allot.Reservation, t *allot.Task) bool {
+	return slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool {
+		return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+	})
+}
+
+// goesNow says whether a task has to leave its place, as people have reserved that; outside its pool it is
+// left alone (S7).
+func (v reserving) goesNow(w *verifiedWorkload, t *allot.Task) bool {
+	f := &w.forms[w.formOf(t.Phase)]
+	return v.nodes[t.Node].pool == f.queue.pool && slices.ContainsFunc(v.state.Reservations, func(r allot.Reservation) bool {
+		return v.lasts(&r) && evicts(&r, w.source, f) && hasOf(&r, t)
+	})
+}
+
+// wasReserved says whether a task had to leave the place that it has in the state.
+func (v reserving) wasReserved(w *verifiedWorkload, name taskName) bool {
+	return slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool {
+		return t.Phase != allot.Terminating && t.PodSet == name.podSet && t.Index == name.index && v.goesNow(w, &t)
+	})
+}
+
+// staysAlone says whether what of a workload runs elsewhere than where people have reserved is at its minimum.
+func (v reserving) staysAlone(w *verifiedWorkload) bool {
+	f := &w.forms[w.form]
+	counts := make([]verifiedCounts, len(f.PodSets))
+	for i := range w.source.Tasks {
+		if t := &w.source.Tasks[i]; t.Phase == allot.Running && v.nodes[t.Node].lost(t.Devices) == 0 && !v.goesNow(w, t) {
+			counts[f.set(t.PodSet)].running++
+		}
+	}
+	return f.tree().reached(counts, runningTasks)
+}
+
+// onlyReserved checks that of a workload whose rest is at its minimum nothing goes for a reservation but what
+// stands there (M6). What is halved goes by its steps, and parts of groups go together.
+func (v reserving) onlyReserved(at spot, a *allot.Action, w *verifiedWorkload) {
+	f := &w.forms[w.form]
+	for i, place := range a.Tasks {
+		set := f.set(place.PodSet)
+		if set < 0 || f.PodSets[set].Step != gang.ByOne || len(f.Groups) > 0 || v.wasReserved(w, taskName{a.Workload, place.PodSet, place.Index}) {
+			continue
+		}
+		v.failAt(spot{at.action, i}, ruleReserved, "the task stands on nothing that is reserved, and the rest of %q is at its minimum", a.Workload)
+	}
+}
+
+// isOnlyReserved says whether the node has devices of an accepted model with enough memory, and
 // all of them are reserved for others.
-func (n *verifiedNode) onlyReserved(f *verifiedForm, r *allot.Request) bool {
+func (n *verifiedNode) isOnlyReserved(f *verifiedForm, r *allot.Request) bool {
 	some := false
 	for i, d := range n.source.Devices {
 		if deviceCount(r.GPU) == 0 || len(r.GPU.Models) > 0 && !slices.Contains(r.GPU.Models, d.Model) || d.Memory < max(r.GPU.MinMemory, r.GPU.Memory) {

@@ -351,7 +351,17 @@ func mutantsOfShrinking() []mutant {
 		{"G1", preemptorAction, "half the preemptor", onPlan(func(p *allot.Plan) { p.Actions[1].Tasks = p.Actions[1].Tasks[1:] })},
 		{"X2", victimAction, "loses more than the task", onReason(func(r *allot.Reason) { r.Have, r.Subtrees.Victim.Before = 4000, 4000 })},
 		{"X2", victimAction, "gains", onReason(func(r *allot.Reason) { r.Subtrees.Victim.After = 3000 })},
+		{"B9", "actions", "stays where it may not", reservesFirst},
+		{"B9", first, "in place of what is reserved", func(s *allot.State, p *allot.Plan) {
+			reservesFirst(s, p)
+			p.Actions[0].Reason = allot.Reason{Code: allot.ReservationBegan, Reservation: "r"}
+		}},
 	}
+}
+
+// reservesFirst has the first device be reserved for nobody, and what stands there go.
+func reservesFirst(s *allot.State, _ *allot.Plan) {
+	s.Reservations = []allot.Reservation{{ID: "r", Evict: true, Nodes: []allot.ReservedNode{{Node: "n", Devices: []int{0}}}}}
 }
 
 func mutantsOfLadders() []mutant {

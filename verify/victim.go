@@ -267,8 +267,8 @@ func (w *verifiedWorkload) exit(p *allot.Policy) allot.Exit {
 }
 
 // shrunk checks, after a Shrink has taken tasks, that they were above the
-// minimum, the last of their pod sets by index, and leave a lawful number (M6,
-// L1).
+// minimum, the last of their pod sets by index, but for those on what people have reserved (B9), and leave a lawful
+// number (M6, L1).
 // A workload that was below its minimum already may lose tasks of one pod set
 // that has more than its own minimum.
 func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, whole bool) {
@@ -292,7 +292,7 @@ func (v *verifier) shrunk(at spot, w *verifiedWorkload, tasks []plannedTask, who
 			continue // as it should be
 		}
 		for _, taken := range tasks {
-			if taken.name.podSet == t.PodSet && taken.name.index < t.Index {
+			if taken.name.podSet == t.PodSet && taken.name.index < t.Index && !(reserving{v}).wasReserved(w, taken.name) {
 				v.failAt(taken.at, ruleElastic, "the task goes before task %d", t.Index)
 			}
 		}

@@ -307,7 +307,7 @@ func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
 		}
 	}
 	parts = w.chained(gone, at)
-	lastFirst(parts)
+	w.lastFirst(parts)
 	return parts
 }
 
@@ -366,7 +366,7 @@ func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
 		}
 		parts[last].tasks, parts[last].why = append(parts[last].tasks, w.Holdings[i]), max(parts[last].why, why)
 	}
-	lastFirst(parts)
+	w.lastFirst(parts)
 	return parts
 }
 
@@ -378,15 +378,19 @@ func sameChain(takings []taking, a, b []int32) bool {
 	})
 }
 
-// lastFirst has of each pod set, whose tasks are alike, the last go first (M6).
-func lastFirst(parts []takenPart) {
+// lastFirst has of each pod set, whose tasks are alike, the last go first (M6), but for those that go as people
+// have reserved their places (B9).
+func (w closing) lastFirst(parts []takenPart) {
 	if len(parts) < 2 {
 		return
 	}
 	bySet := make(map[int32][]Holding) // the first last; read one by one: order cannot matter
+	goes := func(h *Holding) bool { return w.isReserved(&w.Works[h.Work], &h.TaskPlace) }
 	for i := range parts {
 		for _, h := range parts[i].tasks {
-			bySet[h.Set] = append(bySet[h.Set], h)
+			if !goes(&h) {
+				bySet[h.Set] = append(bySet[h.Set], h)
+			}
 		}
 	}
 	for _, list := range bySet { // each for itself: order cannot matter
@@ -394,9 +398,10 @@ func lastFirst(parts []takenPart) {
 	}
 	for i := range parts {
 		for t := range parts[i].tasks {
-			list := bySet[parts[i].tasks[t].Set]
-			parts[i].tasks[t] = list[len(list)-1]
-			bySet[parts[i].tasks[t].Set] = list[:len(list)-1]
+			if h := &parts[i].tasks[t]; !goes(h) {
+				list := bySet[h.Set]
+				bySet[h.Set], *h = list[:len(list)-1], list[len(list)-1]
+			}
 		}
 	}
 }

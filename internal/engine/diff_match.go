@@ -25,6 +25,8 @@ func compareTasks(a, b TaskPlace) int {
 type rowBefore struct {
 	TaskPlace
 	ran bool // or it was claimed
+	// reserved: people have reserved its place, so that it goes (B9).
+	reserved bool
 }
 
 // A rowAfter is a task of the same workload and its place in the end.
@@ -86,7 +88,8 @@ type matching struct {
 	opinion []int32 // by row after: what the solve took it to continue
 }
 
-// lastGo has of each set the last go of what ran, where not all of it is continued.
+// lastGo has of each set the last go of what ran, where not all of it is continued, and before
+// these what stands where people have reserved.
 func (m *matching) lastGo() {
 	left := make(map[int32]int) // by set: how many rows after may continue what ran
 	for a := range m.after {
@@ -94,10 +97,12 @@ func (m *matching) lastGo() {
 			left[m.after[a].Set]++
 		}
 	}
-	for b := range m.before {
-		if row := &m.before[b]; row.ran {
-			if left[row.Set]--; left[row.Set] < 0 {
-				m.taken[b] = true
+	for _, reserved := range [...]bool{false, true} {
+		for b := range m.before {
+			if row := &m.before[b]; row.ran && row.reserved == reserved {
+				if left[row.Set]--; left[row.Set] < 0 {
+					m.taken[b] = true
+				}
 			}
 		}
 	}
@@ -250,7 +255,7 @@ func (w closing) matchSeats(i int32, seats []Seat) {
 	for _, at := range of {
 		h := &w.Holdings[at]
 		row[at] = int32(len(before))
-		before = append(before, rowBefore{h.TaskPlace, h.Phase == Running && !h.fresh})
+		before = append(before, rowBefore{h.TaskPlace, h.Phase == Running && !h.fresh, w.isReserved(&w.Works[i], &h.TaskPlace)})
 	}
 	slices.SortFunc(seats, func(a, b Seat) int { // what is above a minimum comes last
 		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.step, b.step), cmp.Compare(a.Index, b.Index))

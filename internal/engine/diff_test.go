@@ -20,7 +20,7 @@ func TestM11Match(t *testing.T) {
 		}
 		var before []rowBefore
 		for i := range rapid.Int32Range(0, 6).Draw(t, "before") {
-			before = append(before, rowBefore{place(i), rapid.Bool().Draw(t, "ran")})
+			before = append(before, rowBefore{TaskPlace: place(i), ran: rapid.Bool().Draw(t, "ran")})
 		}
 		var after []rowAfter
 		for i := range rapid.Int32Range(0, 6).Draw(t, "after") {

@@ -134,7 +134,7 @@ func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bo
 	}
 	if !x.Admits(shape, old) { // nothing starts there any more, and it goes on unless people have it go
 		lack, h := x.Lacks(shape, old), &w.Holdings[one.origin]
-		goes, _ := s.pool.evictedAt(w, &w.Works[h.Work], one)
+		goes, _ := s.pool.evictedAt(w, &w.Works[h.Work], &one.TaskPlace)
 		return goes > max(w.Now, 0) && lack.Nothing() && x.Take(shape, old) == nil
 	}
 	if !s.inStep || !x.Releasing() {

@@ -61,9 +61,9 @@ func (r *Reserved) evicts(nonPreemptible bool) bool {
 	return r.Evict && !r.Lend
 }
 
-// evictedAt is when a seat is taken from its workload because somebody has reserved it, and by
+// evictedAt is when a place is taken from its workload because somebody has reserved it, and by
 // which reservation; Never is not.
-func (p *Pool) evictedAt(w *World, k *Work, one *Seat) (at, by int64) {
+func (p *Pool) evictedAt(w *World, k *Work, one *TaskPlace) (at, by int64) {
 	at, by = Never, None
 	if len(p.Reserved) == 0 || w.Outside(k, one.Node) {
 		return at, by
@@ -75,6 +75,12 @@ func (p *Pool) evictedAt(w *World, k *Work, one *Seat) (at, by int64) {
 		}
 	}
 	return at, by
+}
+
+// isReserved says whether what a workload has at a place has to go by now, as people have reserved it.
+func (w *World) isReserved(k *Work, one *TaskPlace) bool {
+	begins, _ := w.Pools[w.FormOf(k, k.Current).Pool].evictedAt(w, k, one)
+	return begins <= max(w.Now, 0)
 }
 
 // isIn says whether a node, or any of these devices of it, belongs to a set.
@@ -130,11 +136,37 @@ func (s *Solver) firstEvicted(i int32) int32 {
 	}
 	for at := range w.Room.Seats[i] {
 		one := &w.Room.Seats[i][at]
-		if begins, _ := s.pool.evictedAt(w, k, one); begins <= max(w.Now, 0) && one.origin >= 0 && (first < 0 || one.step < first) {
+		if one.origin >= 0 && w.isReserved(k, &one.TaskPlace) && (first < 0 || one.step < first) {
 			first = one.step
 		}
 	}
 	return first
+}
+
+// goesAlone tells by 1 which seats of a workload go, as people have reserved their places, while the others
+// stay, as those of them that run are a minimum (M6); where nothing goes, or all does with it, it tells 0 of each.
+func (w booking) goesAlone(k *Work, d *Definition, seats []Seat) func(*Seat) int32 {
+	p := w.Pools[w.FormOf(k, k.Current).Pool]
+	none := func(*Seat) int32 { return 0 }
+	if len(p.Reserved) == 0 || !d.Elastic {
+		return none
+	}
+	goes := func(one *Seat) int32 {
+		if one.origin >= 0 && w.isReserved(k, &one.TaskPlace) {
+			return 1
+		}
+		return 0
+	}
+	rest := make([]int32, len(d.Sets))
+	for at := range seats {
+		if goes(&seats[at]) == 0 && runsNext(w.World, &seats[at]) {
+			rest[seats[at].Set]++
+		}
+	}
+	if !d.Gang.AtMinimum(rest) {
+		return none
+	}
+	return goes
 }
 
 // takeReserved takes of a workload what stands where it may not stay, and what builds on it.

@@ -92,31 +92,35 @@ func (w booking) retell(i int32) {
 }
 
 // step tells the seats of a workload which unit they belong to: the minimum, or
-// the steps above it in the order in which it would have grown to what it is.
+// the steps above it in the order in which it would have grown to what it is. What people
+// have reserved, so that it goes, is above what stays where that is a minimum without it (B9).
 func (w booking) step(i int32) {
 	k := &w.Works[i]
 	d := w.Definition(k, k.Current)
 	seats := w.Room.Seats[i]
+	goes := w.goesAlone(k, d, seats)
 	if len(seats) > 1 {
 		slices.SortFunc(seats, func(a, b Seat) int {
-			return cmp.Or(cmp.Compare(a.Set, b.Set), w.compareRuns(&a, &b), cmp.Compare(a.Index, b.Index))
+			return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(goes(&a), goes(&b)), w.compareRuns(&a, &b), cmp.Compare(a.Index, b.Index))
 		})
 	}
 	if !d.Elastic {
 		return // all is the minimum
 	}
-	held, ran := make([]int32, len(d.Sets)), make([]int32, len(d.Sets))
+	held, stays, ran := make([]int32, len(d.Sets)), make([]int32, len(d.Sets)), make([]int32, len(d.Sets))
 	for at := range seats {
-		held[seats[at].Set]++
+		set, stay := seats[at].Set, 1-goes(&seats[at])
+		held[set]++
+		stays[set] += stay
 		if runsNext(w.World, &seats[at]) {
-			ran[seats[at].Set]++
+			ran[set] += stay
 		}
 	}
 	next := make([]int, len(d.Sets)) // by set: where its next seat is
 	for at := len(seats) - 1; at >= 0; at-- {
 		next[seats[at].Set] = at
 	}
-	for n, unit := range d.growth(ran, held) {
+	for n, unit := range d.growth(ran, stays, held) {
 		for set, count := range unit.Add {
 			for range count {
 				seats[next[set]].step = int32(n)
@@ -157,9 +161,9 @@ func (w booking) compareRuns(a, b *Seat) int {
 }
 
 // growth are the units in which a workload would have grown to what it holds,
-// first to what of it ran in the state, which is the minimum before claims are: its minimum, or all if it is below that, and then
+// first to what of it ran in the state, which is the minimum before claims are, and to what stays: its minimum, or all if it is below that, and then
 // step by step.
-func (d *Definition) growth(ran, held []int32) []gang.Unit {
+func (d *Definition) growth(ran, stays, held []int32) []gang.Unit {
 	if !d.Gang.AtMinimum(held) {
 		return []gang.Unit{{Add: held}}
 	}
@@ -173,6 +177,9 @@ func (d *Definition) growth(ran, held []int32) []gang.Unit {
 			units = append(units, gang.Unit{Add: ran})
 			copy(counts, ran)
 		}
+	}
+	if !slices.Equal(stays, held) {
+		units = d.grow(units, counts, stays)
 	}
 	units = d.grow(units, counts, held)
 	for set := range held { // parts of groups that are not whole

@@ -160,7 +160,7 @@ func (s promising) newProfile() *placement.Profile {
 func (s promising) stayOf(i int32, one *Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
-	goes, _ := s.pool.evictedAt(w, k, one)
+	goes, _ := s.pool.evictedAt(w, k, &one.TaskPlace)
 	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: one.told()}
 }
 
