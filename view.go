@@ -71,7 +71,7 @@ func (v *decisionView) Outcome() *engine.Decision { return v.found }
 func (v *decisionView) Turns(pool int32) []int32 {
 	turns, known := v.turns[pool]
 	if !known {
-		turns = v.TurnsOf(v.Solvers[pool])
+		turns = v.TurnsOf(pool)
 		v.turns[pool] = turns
 	}
 	return turns

@@ -91,7 +91,7 @@ func (b *bareNodes) wouldFit(definition int32) bool {
 	}
 	for _, unit := range units {
 		// The nodes were indexed before, so there is no error, and if there is one, no proof.
-		if why, err := b.refuses(question{definition: definition}, d, unit); err != nil || len(why) == 0 {
+		if why, err := b.refuses(definition, 0, d, unit); err != nil || len(why) == 0 {
 			return true
 		}
 	}
@@ -130,20 +130,21 @@ func (b *bareNodes) placedAsOne(d *Definition, unit gang.Unit) bool {
 		slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 })
 }
 
-// refuses is why the empty nodes would not take the unit; nothing if they would.
-func (b *bareNodes) refuses(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
-	out, err := b.tooFew(asked, d, unit)
+// refuses is why the empty nodes would not take the unit of a form with a definition; nothing if
+// they would.
+func (b *bareNodes) refuses(definition int32, form int16, d *Definition, unit gang.Unit) ([]Verdict, error) {
+	out, err := b.tooFew(definition, form, d, unit)
 	if err == nil && len(out) == 0 {
-		out, err = b.noDomain(asked, d, unit)
+		out, err = b.noDomain(definition, form, d, unit)
 	}
 	if err == nil && len(out) == 0 {
-		out, err = b.tooMuch(asked, d, unit)
+		out, err = b.tooMuch(form, d, unit)
 	}
 	return out, err
 }
 
 // tooFew says of which sets the empty nodes take no task, or too few.
-func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out []Verdict, err error) {
+func (b *bareNodes) tooFew(definition int32, form int16, d *Definition, unit gang.Unit) (out []Verdict, err error) {
 	var together map[placement.Shape]int64 // pod sets of one shape share the nodes
 	if len(unit.Add) > 1 {
 		together = make(map[placement.Shape]int64)
@@ -164,7 +165,7 @@ func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out [
 		shape := d.Sets[set].Placed
 		if !best.one {
 			rejection := b.pool.Index.Reject(shape)
-			out = append(out, noNode(newVerdict(ImpossibleNode, asked.form, b.index).ofSet(asked.definition, set), &rejection))
+			out = append(out, noNode(newVerdict(ImpossibleNode, form, b.index).ofSet(definition, set), &rejection))
 			continue
 		}
 		need := int64(n)
@@ -173,7 +174,7 @@ func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out [
 			delete(together, shape) // told once
 		}
 		if most := int64(best.all); most < need {
-			out = append(out, newVerdict(ImpossibleGang, asked.form, b.index).counting(most, need).ofSet(asked.definition, set))
+			out = append(out, newVerdict(ImpossibleGang, form, b.index).counting(most, need).ofSet(definition, set))
 		}
 	}
 	return out, nil
@@ -181,12 +182,12 @@ func (b *bareNodes) tooFew(asked question, d *Definition, unit gang.Unit) (out [
 
 // noDomain says whether the constraints leave the unit no place (T7), or no whole nodes are
 // enough for it (P8). What it says of the first unit of a definition it says once.
-func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+func (b *bareNodes) noDomain(definition int32, form int16, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if !b.placedAsOne(d, unit) {
 		return nil, nil
 	}
 	first := slices.Equal(unit.Add, d.Unit.Add)
-	why, known := b.domains[asked.definition]
+	why, known := b.domains[definition]
 	if !first || !known {
 		var err error
 		if why, err = b.searchDomains(d, unit); err != nil {
@@ -194,11 +195,11 @@ func (b *bareNodes) noDomain(asked question, d *Definition, unit gang.Unit) ([]V
 		}
 	}
 	if first {
-		b.domains[asked.definition] = why
+		b.domains[definition] = why
 	}
 	why = slices.Clone(why)
 	for i := range why {
-		why[i].Form = asked.form
+		why[i].Form = form
 	}
 	return why, nil
 }

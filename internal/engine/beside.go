@@ -243,5 +243,6 @@ func (s reprieving) strays(o *outUnit) bool {
 func (w *World) together(i int32) bool {
 	k := &w.Works[i]
 	d := w.Definition(k, k.Current)
-	return !d.Gang.Constrained() || w.solverOf(k, k.Current).placer.Obeyed(d.Gang, w.heldBy(i))
+	placer := w.Pools[w.FormOf(k, k.Current).Pool].placer()
+	return !d.Gang.Constrained() || placer.Obeyed(d.Gang, w.heldBy(i))
 }

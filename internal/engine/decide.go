@@ -93,6 +93,7 @@ type Action struct {
 	Why *Verdict
 }
 
+// add adds an action upon the last of what is placed.
 func (d *Decision) add(kind Kind, code Code, k *Work, i int32, tasks int) {
 	to := int32(len(d.Placed))
 	d.Actions = appendMany(d.Actions, Action{Kind: kind, code: code, Form: k.Current, Work: i, From: to - int32(tasks), To: to})
@@ -165,7 +166,7 @@ const (
 func (w *World) Decide(ctx context.Context, d *Decision) error {
 	w.newSolvers(ctx, d)
 	err := w.rounds(d)
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		s.like = nil // it is large
 	}
 	return err
@@ -177,7 +178,7 @@ func (w *World) rounds(d *Decision) error {
 		return err
 	}
 	d.restart = true
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		if err := s.promising().keep(); err != nil {
 			return err
 		}
@@ -196,9 +197,9 @@ func (w *World) rounds(d *Decision) error {
 
 // newSolvers gives every pool its solver.
 func (w *World) newSolvers(ctx context.Context, d *Decision) {
-	w.Solvers = make([]*Solver, len(w.Pools))
+	w.Loops = make([]Loop, len(w.Pools))
 	for i := range w.Pools {
-		w.Solvers[i] = newSolver(ctx, w, d, int32(i))
+		w.Loops[i] = answering{newSolver(ctx, w, d, int32(i))}
 	}
 }
 
@@ -216,7 +217,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 
 // round is one round of decide.
 func (w *World) round(d *Decision) error {
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		startWhatClaims(s)
 	}
 	if err := w.runPhase(d, withinLines); err != nil || d.unplain {
@@ -229,7 +230,7 @@ func (w *World) round(d *Decision) error {
 		func(s *Solver) error { return freeStarts{s}.exchange() },
 		func(s *Solver) error { return s.reprieving().putBackAll() },
 	} {
-		for _, s := range w.Solvers {
+		for s := range eachSolver(w) {
 			if err := after(s); err != nil {
 				return err
 			}
@@ -248,7 +249,7 @@ func (w *World) round(d *Decision) error {
 		return err
 	}
 	d.changed = d.changed || before && !repeats(w, d) && slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.makesRoom() })
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		if _, err := s.promising().improve(); err != nil {
 			return err
 		}
@@ -259,7 +260,7 @@ func (w *World) round(d *Decision) error {
 // repeats says whether another round would be what this one was from the last pass within
 // the lines on, and come to the same end: nothing has changed since that began.
 func repeats(w *World, d *Decision) bool {
-	return d.settled == epoch(w) && !d.restart && !slices.ContainsFunc(w.Solvers, func(s *Solver) bool {
+	return d.settled == epoch(w) && !d.restart && !someSolver(w, func(s *Solver) bool {
 		return s.pool.Index.Releasing() || len(s.promises.list) > 0
 	})
 }
@@ -282,7 +283,7 @@ func epoch(w *World) (n int64) {
 // block depends on the order, which every start changes: the last pass of a
 // strict pool starts nothing.
 func (w *World) runPhase(d *Decision, now attempt) error {
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		if now == beyondLines {
 			exposing{s}.noteClaimants()
 		}
@@ -295,7 +296,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		d.started, d.blocked, d.unsure, d.again = false, false, false, false
 		full := d.restart
 		d.restart = false
-		for _, s := range w.Solvers {
+		for s := range eachSolver(w) {
 			s.phase = now
 			s.promises.passed = false
 			s.enqueuing().lineUp(full)
@@ -323,7 +324,7 @@ func (w *World) runPass(d *Decision) error {
 	for !d.restart {
 		progress := false
 		var stuck *Solver
-		for _, s := range w.Solvers {
+		for s := range eachSolver(w) {
 			turns, paused, err := s.run()
 			if err != nil {
 				return err

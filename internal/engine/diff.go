@@ -416,7 +416,7 @@ func (w closing) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
 			continue
 		}
-		if last = int(why); t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) && tookThere(w, t, held) {
+		if last = int(why); t.code != Consolidated && w.Loops[t.pool].StoodThere(t) && tookThere(w, t, held) {
 			gone = last
 		}
 	}

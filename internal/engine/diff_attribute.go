@@ -123,6 +123,7 @@ type takenWork struct {
 // A taskStep is the unit that a task is in.
 type taskStep struct{ set, index, step int32 }
 
+// compare is the order of a list of them.
 func (t taskStep) compare(other taskStep) int {
 	return cmp.Or(cmp.Compare(t.set, other.set), cmp.Compare(t.index, other.index))
 }

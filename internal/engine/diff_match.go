@@ -17,6 +17,7 @@ type standing struct {
 // where is the standing of a place.
 func (t *TaskPlace) where() standing { return standing{t.Node, t.Devices} }
 
+// compareTasks is the order of pod set and index.
 func compareTasks(a, b TaskPlace) int {
 	return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Index, b.Index))
 }
@@ -416,8 +417,8 @@ func (w closing) keepDevices() {
 	if strayed == nil {
 		return
 	}
-	for _, s := range w.Solvers { // by the names that the index has
-		s.promising().telling().waits()
+	for _, loop := range w.Loops { // by the names that the index has
+		loop.TellWaits()
 	}
 	for i := range w.Room.Seats {
 		for at := range w.Room.Seats[i] {
@@ -447,12 +448,12 @@ func (w closing) keepDevicesOf(node int32, seats []*Seat) {
 		row := deviceRow{now: s.Devices, fixed: s.claimed || s.atOnce || s.pipelined && leaves}
 		if s.origin >= 0 && w.Holdings[s.origin].Node == node {
 			row.had = w.Holdings[s.origin].Devices
-			row.fixed = row.fixed || w.Solvers[w.NodePool[node]].behind().comesBehind(s) // as what stays does not (B6)
+			row.fixed = row.fixed || w.Loops[w.NodePool[node]].ComesBehind(s) // as what stays does not (B6)
 		}
 		rows = append(rows, row)
 	}
 	to := restoreDevices(rows, alikeDevices(&w.Pools[w.NodePool[node]].Placed[w.Position[node]]))
-	w.Solvers[w.NodePool[node]].promising().rename(w.Position[node], to)
+	w.Loops[w.NodePool[node]].RenameDevices(w.Position[node], to)
 	for _, s := range seats {
 		if s.Devices = renamed(s.Devices, to); w.booking().ran(s) && w.Holdings[s.origin].where() == s.where() {
 			s.commit = None // else it is a claim, which starts with what starts elsewhere

@@ -263,7 +263,7 @@ func (w closing) whyMoved(work int32, moved []seatOf) int {
 			if t.commit >= one.commit || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == one.origin }) {
 				continue
 			}
-			if last = max(last, int(at)); t.code != Consolidated && w.Solvers[t.pool].behind().stoodThere(t) {
+			if last = max(last, int(at)); t.code != Consolidated && w.Loops[t.pool].StoodThere(t) {
 				gone = max(gone, int(at))
 			}
 		}

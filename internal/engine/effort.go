@@ -41,6 +41,7 @@ func mostEffort(w *World, p *Pool) int64 {
 // size is for how many a workload counts in what a pool's searches may cost.
 func (k *Work) size() int { return 1 + len(k.Tasks) }
 
+// effortOf is what the searches of a pool of a size may cost.
 func effortOf(size int) int64 { return leastEffort + effortEach*int64(size) }
 
 // counted is a placer of which the searches are counted.

@@ -65,7 +65,7 @@ func NewIncremental(w *World) *Incremental {
 	}
 	for i, p := range w.Pools {
 		p.Works = t.all
-		t.pools = append(t.pools, newDeskPool(p, w.Solvers[i]))
+		t.pools = append(t.pools, newDeskPool(p, solverAt(w, int32(i))))
 		p.demand = newDemands(p)
 	}
 	for i := range w.Works {

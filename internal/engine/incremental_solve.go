@@ -94,9 +94,9 @@ func (t *Incremental) solve(ctx context.Context) (d *Decision, err error) {
 	t.displace(d)
 	marks, lives, holdings := t.mark(), len(w.live), len(w.Holdings)
 	w.journal = t.journal.begin()
-	w.Solvers = nil
+	w.Loops = nil
 	for i, q := range t.pools {
-		w.Solvers = append(w.Solvers, q.fresh(ctx, w, d, int32(i)))
+		w.Loops = append(w.Loops, answering{q.fresh(ctx, w, d, int32(i))})
 	}
 	if err = t.decideAll(d); err == nil {
 		w.tellActions(d)
@@ -237,10 +237,10 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 				p.Definitions[n].refused = m.memos[n]
 			}
 		} else {
-			q.solver.refused = w.Solvers[i].refused
+			q.solver.refused = solverAt(w, int32(i)).refused
 		}
 		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(p) })
-		w.Solvers[i] = q.solver
+		w.Loops[i] = answering{q.solver}
 		p.demand = m.demand
 		if !d.redivided {
 			continue

@@ -53,7 +53,7 @@ func NewProbe(w *World, slot int32) (*Probe, error) {
 	w.newSolvers(context.Background(), d)
 	f := &Probe{world: w, Slot: slot, replaced: None, remembered: make(map[string]Answer)}
 	for i, p := range w.Pools {
-		w.Solvers[i].enqueuing().unblock()
+		solverAt(w, int32(i)).enqueuing().unblock()
 		f.scored = append(f.scored, scoredBy{p.Scored, p.Mixed})
 		f.demand = append(f.demand, demands{})
 		if !p.Counted || p.Policy.Shares == fairshare.QuotaThenWeight {
@@ -80,7 +80,7 @@ func (f *Probe) Pose(ctx context.Context, replaced int32) {
 	one := &w.Works[f.Slot]
 	for at := range int16(1 + len(one.Others)) {
 		if g := w.FormOf(one, at); w.Definition(one, at).Constrained { // nobody may have asked for it before
-			w.Solvers[g.Pool].placer.Topology = w.Pools[g.Pool].Topology
+			solverAt(w, g.Pool).placer.Topology = w.Pools[g.Pool].Topology
 		}
 	}
 	if f.replaced = replaced; replaced != None {
@@ -88,7 +88,7 @@ func (f *Probe) Pose(ctx context.Context, replaced int32) {
 		w.Works[replaced].Status = Ending // it asks for itself
 	}
 	w.Enlist(f.Slot)
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		s.ctx = ctx
 	}
 }

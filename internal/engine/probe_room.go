@@ -20,7 +20,7 @@ func (f *Probe) divide(k *Work) error {
 		pool := w.FormOf(k, at).Pool
 		touched[pool] = true
 		whole = whole || f.demand[pool].asked == nil
-		s := w.Solvers[pool] // which knows answers by other shares
+		s := solverAt(w, pool) // which knows answers by other shares
 		clear(s.refusals)
 		clear(s.answers)
 		clear(s.lacks)

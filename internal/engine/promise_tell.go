@@ -190,7 +190,7 @@ func (d *Decision) Reservations() (out []Reservation) {
 		return d.promised
 	}
 	w := d.World
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		held := s.promising().telling().heldByEach()
 		for _, p := range s.promises.list {
 			one := s.promising().telling().told(p)
@@ -286,7 +286,7 @@ func (d *Decision) NextEnd() int64 {
 			next = min(next, at)
 		}
 	}
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w) {
 		for i := range s.pool.Reserved {
 			note(s.pool.Reserved[i].From)
 			note(s.pool.Reserved[i].Until)

@@ -129,7 +129,7 @@ func (w *World) waitsOf(k *Work, c Code, need int64) []Verdict {
 	return []Verdict{newVerdict(c, k.Current, w.FormOf(k, k.Current).Pool).counting(0, need)}
 }
 
-func (w *World) solverOf(k *Work, f int16) *Solver { return w.Solvers[w.FormOf(k, f).Pool] }
+func (w *World) solverOf(k *Work, f int16) *Solver { return solverAt(w, w.FormOf(k, f).Pool) }
 
 // below says whether what runs of the workload is less than its minimum.
 func (w *World) below(work int32) bool {

@@ -52,7 +52,7 @@ func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, erro
 
 // unitImpossible is why the empty cluster with no use in any queue would not take the unit.
 func (s diagnosis) unitImpossible(asked question, d *Definition, unit gang.Unit, held []int32) ([]Verdict, error) {
-	out, err := s.pool.bare.refuses(asked, d, unit)
+	out, err := s.pool.bare.refuses(asked.definition, asked.form, d, unit)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type scope struct {
 // tooMuch says whether the sets of the unit ask more together of some resource than
 // all the empty nodes and devices have on which any of them could stand. It is a
 // bound: nothing is told of what only finds no way to be parted among the nodes.
-func (b *bareNodes) tooMuch(asked question, d *Definition, unit gang.Unit) ([]Verdict, error) {
+func (b *bareNodes) tooMuch(form int16, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	if len(unit.Add) < 2 {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func (b *bareNodes) tooMuch(asked question, d *Definition, unit gang.Unit) ([]Ve
 		return nil, nil
 	}
 	all := int64(unit.Tasks())
-	return []Verdict{newVerdict(ImpossibleGang, asked.form, b.index).counting(all-short, all)}, nil
+	return []Verdict{newVerdict(ImpossibleGang, form, b.index).counting(all-short, all)}, nil
 }
 
 // scopeOf is where a task of the shape could stand, what is cordoned or unhealthy counted

@@ -95,7 +95,7 @@ func (p *Pool) isIn(set, position int32, devices uint64) bool {
 // the reservation says so. They wait again, and may start elsewhere in this plan.
 func (w reserving) evacuate(d *Decision) error {
 	gone := false
-	for _, s := range w.Solvers {
+	for s := range eachSolver(w.World) {
 		if len(s.pool.Reserved) == 0 {
 			continue
 		}

@@ -21,10 +21,10 @@ func (w booking) roomConfig(index int, c preempt.Config) preempt.Config {
 	c.Index, c.Now, c.Budgets, c.Lends = p.Index, w.Now, slices.Clone(w.Budgets), p.Lends
 	c.Stays = func(u *preempt.Unit) bool {
 		seats, _ := partSeats(w.Room.Seats[u.Work], u.Step)
-		return w.Solvers[index].reprieving().stays(u, seats)
+		return w.Loops[index].Stays(u, seats)
 	}
-	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Solvers[index].reprieving().moves(u, anew) }
-	c.Behind = func(u *preempt.Unit, work int32) bool { return w.Solvers[index].behind().isBehind(u, work) }
+	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Loops[index].Moves(u, anew) }
+	c.Behind = func(u *preempt.Unit, work int32) bool { return w.Loops[index].IsBehind(u, work) }
 	c.MarginMilli = cmp.Or(p.Policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope, c.Reclaim = p.Policy.Straddle, p.Policy.Preempt, p.Policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)

@@ -13,7 +13,7 @@ import (
 // by no protection. One gang goes at a time, the first by ID: its places may make another
 // whole. Of very many a part does, as everybody has another turn after each time.
 func (w *World) endStale(d *Decision) error {
-	if slices.ContainsFunc(w.Solvers, func(s *Solver) bool { return s.kept != nil }) {
+	if someSolver(w, func(s *Solver) bool { return s.kept != nil }) {
 		return nil // nobody runs below its minimum
 	}
 	if !slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.StaleGangGrace.Given() }) {

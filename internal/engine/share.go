@@ -299,6 +299,7 @@ func (p *Pool) Division(r int) fairshare.TreeConfig {
 	return config
 }
 
+// fairShares are those of all queues, by queue × Width + resource.
 func (p *Pool) fairShares() []int64 {
 	out := make([]int64, len(p.Shares))
 	for i := range p.Shares {
@@ -357,17 +358,21 @@ type demands struct {
 	parts []parts            // by queue: of devices
 }
 
+// newDemands are those of leaves that ask nothing.
 func newDemands(p *Pool) demands {
 	return demands{make([]fairshare.Demand, len(p.Parent)*p.Width), make([]parts, len(p.Parent))}
 }
 
+// clone is a copy.
 func (d demands) clone() demands { return demands{slices.Clone(d.asked), slices.Clone(d.parts)} }
 
+// copyFrom makes them those of others.
 func (d demands) copyFrom(other demands) {
 	copy(d.asked, other.asked)
 	copy(d.parts, other.parts)
 }
 
+// clear has nobody ask anything.
 func (d demands) clear() {
 	clear(d.asked)
 	clear(d.parts)

@@ -1,6 +1,11 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"iter"
+
+	"github.com/allotsched/allot/preempt"
+)
 
 // Solve is the flow of every solve, stage by stage; a reader who wants to know
 // how workloads get their turns goes on in decide.go.
@@ -66,4 +71,54 @@ func mostTakings(w *World) int {
 		}
 	}
 	return mostRounds(w) + 16*tasks
+}
+
+// An answering is a solver as a [Loop].
+type answering struct{ *Solver }
+
+// Stays implements [Loop].
+func (s answering) Stays(u *preempt.Unit, seats []Seat) bool { return s.reprieving().stays(u, seats) }
+
+// Moves implements [Loop].
+func (s answering) Moves(u *preempt.Unit, anew bool) (int64, bool) {
+	return s.reprieving().moves(u, anew)
+}
+
+// IsBehind implements [Loop].
+func (s answering) IsBehind(u *preempt.Unit, work int32) bool { return s.behind().isBehind(u, work) }
+
+// ComesBehind implements [Loop].
+func (s answering) ComesBehind(one *Seat) bool { return s.behind().comesBehind(one) }
+
+// StoodThere implements [Loop].
+func (s answering) StoodThere(t *taking) bool { return s.behind().stoodThere(t) }
+
+// TellWaits implements [Loop].
+func (s answering) TellWaits() { s.promising().telling().waits() }
+
+// RenameDevices implements [Loop].
+func (s answering) RenameDevices(node int32, to []int32) { s.promising().rename(node, to) }
+
+// solverAt is the solver of a pool.
+func solverAt(w *World, pool int32) *Solver { return w.Loops[pool].(answering).Solver }
+
+// eachSolver goes through the solvers by pool.
+func eachSolver(w *World) iter.Seq[*Solver] {
+	return func(yield func(*Solver) bool) {
+		for pool := range w.Loops {
+			if !yield(solverAt(w, int32(pool))) {
+				return
+			}
+		}
+	}
+}
+
+// someSolver says whether one of them is as asked.
+func someSolver(w *World, is func(*Solver) bool) bool {
+	for s := range eachSolver(w) {
+		if is(s) {
+			return true
+		}
+	}
+	return false
 }

@@ -120,6 +120,7 @@ type outUnit struct {
 	asked bool
 }
 
+// standing is its eviction rank (R8).
 func (o outUnit) standing() preempt.EvictionRank { return o.unit.EvictionRank }
 
 // newTable has no rows yet.

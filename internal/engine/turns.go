@@ -9,7 +9,8 @@ import (
 // TurnsOf are the workloads of a pool that wait, in the order in which they would
 // have their turns, were nobody to start (O1, O2, P7): the first form of each. Who
 // has nothing to start has no turn.
-func (w *World) TurnsOf(s *Solver) []int32 {
+func (w *World) TurnsOf(pool int32) []int32 {
+	s := solverAt(w, pool)
 	p := s.pool
 	orders := []*queue.Queues{p.newOrder(w, p.Policy.Order)}
 	if p.Policy.CPUOnlyApart {

@@ -32,11 +32,11 @@ type World struct {
 	Works    []Work // by workload ID
 	live     []Live // of works that hold or claim places
 	Holdings []Holding
-	Solvers  []*Solver // by pool, of the deciding
-	Room     *Table    // who stands where, once all is settled
-	Traced   *Trace    // nil unless it is asked how victims were chosen
-	journal  *journal  // nil unless the decision is undone
-	seeking  *seekers  // nil unless it is kept
+	Loops    []Loop   // by pool, of the deciding
+	Room     *Table   // who stands where, once all is settled
+	Traced   *Trace   // nil unless it is asked how victims were chosen
+	journal  *journal // nil unless the decision is undone
+	seeking  *seekers // nil unless it is kept
 	// SomeBehind: some task says in the state that it is behind a promise (B6).
 	SomeBehind bool
 	// Alternatives: some workload has several forms (G5).
@@ -44,6 +44,25 @@ type World struct {
 	Budgets      []int64 // by owner, see preempt.Config
 
 	counts []int32 // arena of newCounts
+}
+
+// A Loop is the deciding of a pool, as the table and the plan ask it: who may stay or go elsewhere,
+// and what the places are that it has promised.
+type Loop interface {
+	// Stays starts and charges a unit that was taken where it was, with these seats, and Moves
+	// elsewhere, in the journals only; Moves returns the GPUs that move.
+	Stays(u *preempt.Unit, seats []Seat) bool
+	Moves(u *preempt.Unit, anew bool) (int64, bool)
+	// IsBehind says whether a unit stands behind a workload (B6).
+	IsBehind(u *preempt.Unit, work int32) bool
+	// ComesBehind says whether a seat comes to stand behind somebody, StoodThere whether what a
+	// taking took stood on what was promised.
+	ComesBehind(one *Seat) bool
+	StoodThere(t *taking) bool
+	// TellWaits finds out for whom what is promised waits, by the names of devices that the
+	// index has; RenameDevices has it be told by those that a node's devices go by in the plan.
+	TellWaits()
+	RenameDevices(node int32, to []int32)
 }
 
 // A Pool is a pool behind the compile line.
@@ -300,11 +319,13 @@ func (w *World) Enlist(i int32) {
 // settling has what is held take its place before anything is decided.
 type settling struct{ *World }
 
+// settling is the world as it is settled.
 func (w *World) settling() settling { return settling{w} }
 
 // dividing divides the capacity down the trees of queues, and scores nodes.
 type dividing struct{ *World }
 
+// dividing is the world as it is divided.
 func (w *World) dividing() dividing { return dividing{w} }
 
 // reserving has what people have reserved be left to its members.
@@ -313,12 +334,14 @@ type reserving struct{ *World }
 // closing makes the plan of the difference between two tables.
 type closing struct{ *World }
 
+// closing is the world as its plan is made.
 func (w *World) closing() closing { return closing{w} }
 
 // booking keeps the table: who stands where, in which unit. Its transitions are in
 // table_steps.go.
 type booking struct{ *World }
 
+// booking is the world as its table is kept.
 func (w *World) booking() booking { return booking{w} }
 
 // enqueuing puts workloads into the order, and heads in their way.
