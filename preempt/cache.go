@@ -31,6 +31,8 @@ type cache struct {
 	beyond  []int32 // the nodes whose price was asked beyond them
 	version []int32 // by node: entries of older versions are void
 	entries leastFirst[cacheEntry]
+	ready   bool    // the entries are in order
+	told    []first // of nodes that are not among the entries before they are asked for, see tell
 	short   []int32 // what was short, when those on nodes were listed
 	onNode  []inLine
 }
@@ -69,13 +71,35 @@ func (s *search) keepCache(nodes []int32) {
 	*c = cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
-		version: c.version, onNode: c.onNode, short: slices.Clone(s.ask.short),
+		version: c.version, onNode: c.onNode, short: slices.Clone(s.ask.short), told: append(c.told[:0], s.told...),
 		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, heap: c.entries.heap, compare: func(s *search, x, y *cacheEntry) int { return s.compareLists(&x.list, &y.list) }},
 	}
 	clear(c.version)
 	clear(c.onNode)
-	c.entries.init()
 	s.room.caches[s.cacheKey()] = c
+}
+
+// tell brings what was found out of all nodes into order, those by who goes first there among the others:
+// for the first that asks, as mostly nobody does.
+func (c *cache) tell(s *search) {
+	if c.ready {
+		return
+	}
+	c.ready = true
+	items := c.entries.items
+	at, to := len(items)-1, len(items)+len(c.told)-1
+	items = slices.Grow(items, len(c.told))[:to+1]
+	for next := len(c.told) - 1; next >= 0; to-- {
+		if one := &c.told[next]; at < 0 || items[at].node < one.node {
+			items[to] = cacheEntry{node: one.node, list: one.list(s)}
+			next--
+		} else {
+			items[to] = items[at]
+			at--
+		}
+	}
+	c.entries.items, c.told = items, c.told[:0]
+	c.entries.init()
 }
 
 // makeReady has the memory for what the nodes cost be ready: that of what was found out for
@@ -89,7 +113,6 @@ func makeReady(s *search, nodes []int32) {
 		delete(s.room.caches, key)
 		s.weighed = s.spent.entries.items[:0]
 	}
-	s.weighed = slices.Grow(s.weighed, len(nodes))
 }
 
 // fromCache answers from what was found out for another that was alike.
@@ -103,6 +126,7 @@ func (s *search) fromCache() (Proposal, bool) {
 		return Proposal{}, false
 	}
 	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
+	c.tell(s)
 	s.protectAll()
 	s.refresh(c)
 	if r.Effort.Over(0) { // what was weighed may not be all

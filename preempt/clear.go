@@ -309,6 +309,9 @@ func (t *taking) fillByOne(candidates []UnitID, before []int64) bool {
 	r, a := t.room, t.ask
 	picker := r.newPicker(t, candidates, a.inStanding)
 	missing := a.missing(r)
+	if !slices.ContainsFunc(candidates, func(id UnitID) bool { return t.mayDo(id, missing) }) {
+		return false
+	}
 	for id := picker.next(); id >= 0; id = picker.next() {
 		if t.mayDo(id, missing) {
 			if a.tried++; a.tried > r.Steps || r.Effort.Over(0) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -17,6 +16,8 @@ import (
 type firsts struct {
 	rank []int32
 	kept *keptFirsts // nil is that nothing is
+	// best is the first of search.told that does least harm, settled the last that was kept; −1 is none.
+	best, settled int
 }
 
 // firstsOf are those of the candidates, where leaves have an order (see sides) in which all
@@ -47,7 +48,7 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 		return cmp.Or(cmp.Compare(r.classOf(a, r.units[x]), r.classOf(a, r.units[y])), r.comparePaths(a, r.state[x].leaf, r.state[y].leaf))
 	}
 	slices.SortFunc(one, compare)
-	f := &firsts{rank: make([]int32, len(r.byLeaf))}
+	f := &firsts{rank: make([]int32, len(r.byLeaf)), best: -1, settled: -1}
 	for i, id := range one {
 		if i > 0 {
 			before := one[i-1]
@@ -57,7 +58,7 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 			}
 		}
 	}
-	f.kept = keptFor(s, candidates)
+	f.kept = keptFor(s, candidates, f.rank)
 	return f
 }
 
@@ -100,67 +101,113 @@ func (f *firsts) compareOffers(s *search, x, y *first) int {
 // first is whoever goes first on a node, if that is plainly enough, as it holds what a task of the
 // preemptor asks; and those of the candidates that stand there, unless it is.
 func (f *firsts) first(s *search, n int32, candidates []UnitID) (first, []UnitID, bool) {
-	r := s.room
-	if f != nil && f.kept != nil && f.kept.onNode[n].some > 0 {
-		one := f.kept.onNode[n]
-		r.Effort.Spend(int(one.some) / lookedAt)
-		one.loss = WorkOf(one.milli, r.Now-one.since)
+	if one, ok := f.known(s, n); ok {
 		return one, nil, true
 	}
 	here := s.on([]int32{n}, candidates)
 	if f == nil || len(here) == 0 {
 		return first{}, here, false
 	}
-	r.Effort.Spend(len(here) / lookedAt)
-	id := here[0]
+	s.room.Effort.Spend(len(here) / lookedAt)
+	one, ok := f.among(s, n, here)
+	return one, here, ok
+}
+
+// known is whoever goes first on a node, where that is kept.
+func (f *firsts) known(s *search, n int32) (first, bool) {
+	if f == nil || f.kept == nil || f.kept.onNode[n].some == 0 {
+		return first{}, false
+	}
+	r, one := s.room, f.kept.onNode[n]
+	r.Effort.Spend(int(one.some) / lookedAt)
+	one.class, one.loss = f.kept.leaves[r.state[one.id].leaf].class, WorkOf(one.milli, r.Now-one.since)
+	return one, true
+}
+
+// among is whoever goes first of those on a node, if that is plainly enough.
+func (f *firsts) among(s *search, n int32, here []UnitID) (first, bool) {
+	r, id := s.room, here[0]
 	for _, other := range here[1:] {
 		if f.compare(s, other, id) < 0 {
 			id = other
 		}
 	}
-	u := r.units[id]
 	if !s.fit.makesRoom(id) {
-		return first{}, here, false
+		return first{}, false
 	}
+	u := r.units[id]
 	one := first{id, n, r.classOf(s.ask, u), u.lost(r.Now), int32(len(here)), u.Tasks[0].Milli, u.Tasks[0].Since}
 	if f.kept != nil {
 		f.kept.onNode[n] = one
 	}
-	return one, nil, true
+	return one, true
 }
 
 // listed is search.offer of the node where it goes, but for how many tasks there is room, see
 // whole.
 func (f *firsts) listed(s *search, one first) offer {
-	o := offer{node: one.node, list: listOf(s.room, s.ask, []UnitID{one.id})}
-	o.list.nodes = s.room.oneNode(one.node)
-	return o
+	return offer{node: one.node, list: one.list(s)}
 }
 
-// try is search.try of one node for a single task, where whoever goes first is plainly enough; false is
-// that this is not known.
+// list is the list of the node where it goes.
+func (f *first) list(s *search) list {
+	r := s.room
+	out := list{kind: inOrder, moved: r.units[f.id].GPUs, nodes: r.oneNode(f.node)}
+	out.ids, r.scratch.ids = cut(r.scratch.ids, []UnitID{f.id})
+	out.class, r.scratch.classes = cut(r.scratch.classes, []int8{f.class})
+	return out
+}
+
+// try is search.try of one node for a single task. What it finds where whoever goes first is plainly enough is
+// among search.told, see settle. It is false where who stands there is not looked at.
 func (f *firsts) try(s *search, n int32, candidates []UnitID) bool {
 	if f == nil || s.fit.rooms == nil || s.fit.total > 0 || s.ask.Cap != nil {
 		return false
 	}
-	one, _, ok := f.first(s, n, candidates)
-	if !ok || ended(s) {
-		return ok
+	one, ok := f.known(s, n)
+	if !ok {
+		here := s.on([]int32{n}, candidates)
+		if len(here) == 0 {
+			return true
+		}
+		s.room.Effort.Spend(len(here) / lookedAt)
+		if takesTooLittle(s, n, s.fit.missingOn(n), here) {
+			if !ended(s) {
+				s.refusal.Steps++
+				s.room.Effort.Spend(1)
+			}
+			return true
+		}
+		if one, ok = f.among(s, n, here); !ok {
+			f.settle(s)
+			s.try(s.room.oneNode(n), here)
+			return true
+		}
+	}
+	if ended(s) {
+		return true
 	}
 	s.refusal.Steps++
 	s.room.Effort.Spend(1)
-	s.weighed = append(s.weighed, cacheEntry{node: n, list: f.listed(s, one).list})
-	s.keep(s.weighed[len(s.weighed)-1].list)
+	if s.told = append(s.told, one); f.best < 0 || f.compareOffers(s, &one, &s.told[f.best]) < 0 {
+		f.best = len(s.told) - 1
+	}
 	return true
 }
 
-// keptFirsts are who was first on nodes for the last that asked.
+// settle keeps the best of what was tried, if it is not kept yet.
+func (f *firsts) settle(s *search) {
+	if f != nil && f.best > f.settled {
+		f.settled = f.best
+		s.keep(s.told[f.best].list(s))
+	}
+}
+
+// keptFirsts are who was first on nodes for the last of those that are alike.
 type keptFirsts struct {
-	firstsKey
 	touched int // what of Evaluator.touched is read
 	onNode  []first
 	leaves  []leafOfFirsts
-	ratios  []fairshare.Ratio // by queue
 }
 
 // A firstsKey names preemptors for which the same are first as long as nothing changes.
@@ -170,17 +217,22 @@ type firstsKey struct {
 	shape     placement.Shape
 }
 
-// A leafOfFirsts is what tells whether those of a leaf go before others, beside the saturations of its
-// queues: whether they are candidates, of what class, and how far it is beyond its line.
+// mostKeptFirsts is for how many kinds of preemptors it is kept who is first, before all of that is
+// forgotten.
+const mostKeptFirsts = 64
+
+// A leafOfFirsts is what tells whether those of a leaf go before others: whether they are candidates, of
+// what class, how many classes of leaves go before it, and how far it is beyond its line.
 type leafOfFirsts struct {
 	goes   bool
 	class  int8
+	rank   int32
 	beyond int64
 }
 
 // keptFor is what is kept for the ask at hand, nil where of some leaf some are candidates and others
 // are not.
-func keptFor(s *search, candidates []UnitID) *keptFirsts {
+func keptFor(s *search, candidates []UnitID, rank []int32) *keptFirsts {
 	r, a := s.room, s.ask
 	if a.AfterRelease || s.fit.rooms == nil || !areAlike(s, candidates) {
 		return nil
@@ -195,36 +247,31 @@ func keptFor(s *search, candidates []UnitID) *keptFirsts {
 			return nil
 		}
 		beyond := r.use(one.leaf, a.short[0]) - r.lineOf(one.leaf, a.short[0], a.byShare())
-		leaves[one.leaf] = leafOfFirsts{true, r.classOf(a, r.units[candidates[one.from]]), beyond}
+		leaves[one.leaf] = leafOfFirsts{true, r.classOf(a, r.units[candidates[one.from]]), rank[one.leaf], beyond}
 	}
 	key := firstsKey{a.mode, a.Leaf, a.short[0], s.fit.shape()}
-	k := r.firsts
-	if k == nil || k.firstsKey != key {
-		k = &keptFirsts{
-			firstsKey: key, touched: len(r.touched), onNode: make([]first, r.Nodes),
-			leaves: leaves, ratios: make([]fairshare.Ratio, len(r.byLeaf)),
+	k := r.firsts[key]
+	if k == nil {
+		if len(r.firsts) == mostKeptFirsts {
+			clear(r.firsts)
 		}
-		r.firsts = k
+		k = &keptFirsts{touched: len(r.touched), onNode: make([]first, r.Nodes), leaves: leaves}
+		r.firsts[key] = k
 	}
 	for _, n := range r.touched[k.touched:] {
 		k.onNode[n] = first{}
 	}
 	k.touched = len(r.touched)
-	k.follow(s, leaves)
+	k.follow(s, candidates, leaves)
 	return k
 }
 
-// follow forgets who is first where units of a leaf stand that goes before others otherwise than it did.
-func (k *keptFirsts) follow(s *search, leaves []leafOfFirsts) {
+// follow forgets who is first where somebody of another leaf may go before it now, and where units of a leaf
+// stand of which none were candidates, or none are.
+func (k *keptFirsts) follow(s *search, candidates []UnitID, leaves []leafOfFirsts) {
 	r := s.room
 	for leaf := range leaves {
-		changed := k.leaves[leaf] != leaves[leaf]
-		if leaves[leaf].goes {
-			for _, q := range r.descent(s.ask, int32(leaf)) {
-				changed = changed || k.ratios[q] != r.ratio(q)
-			}
-		}
-		if !changed {
+		if k.leaves[leaf].goes == leaves[leaf].goes {
 			continue
 		}
 		for _, id := range r.byLeaf[leaf] {
@@ -233,12 +280,38 @@ func (k *keptFirsts) follow(s *search, leaves []leafOfFirsts) {
 			}
 		}
 	}
-	for leaf := range leaves {
-		if leaves[leaf].goes {
-			for _, q := range r.descent(s.ask, int32(leaf)) {
-				k.ratios[q] = r.ratio(q)
-			}
+	passed := k.passed(s, candidates, leaves)
+	if k.leaves = leaves; !slices.Contains(passed, true) {
+		return
+	}
+	for n := range k.onNode {
+		if one := &k.onNode[n]; one.some > 0 && passed[r.state[one.id].leaf] {
+			*one = first{}
 		}
 	}
-	k.leaves = leaves
+}
+
+// passed says by leaf whether who is first on a node and of it may not be any more: as those of another
+// leaf went behind it, or beside it, and do no more, or as some are excess now, or are no more, that go
+// beside it.
+func (k *keptFirsts) passed(s *search, candidates []UnitID, leaves []leafOfFirsts) []bool {
+	passed := make([]bool, len(leaves))
+	flips := make([]bool, len(leaves))
+	for _, one := range s.runs {
+		was, is := k.leaves[one.leaf].beyond, leaves[one.leaf].beyond
+		held := s.room.units[candidates[one.from]].Charge.Of(s.ask.short[0])
+		flips[one.leaf] = flips[one.leaf] || min(was, is) < held && held <= max(was, is)
+	}
+	both := func(leaf int) bool { return leaves[leaf].goes && k.leaves[leaf].goes }
+	for leaf := range leaves {
+		for other := range leaves {
+			if !both(leaf) || !both(other) {
+				continue
+			}
+			before := cmp.Compare(k.leaves[other].rank, k.leaves[leaf].rank)
+			now := cmp.Compare(leaves[other].rank, leaves[leaf].rank)
+			passed[leaf] = passed[leaf] || now < before || now == 0 && flips[other]
+		}
+	}
+	return passed
 }

@@ -44,6 +44,7 @@ type group struct {
 // that are the same there, in all.
 type unitSize struct {
 	size, whole int64
+	at          int32 // by standing
 	id          UnitID
 }
 
@@ -152,24 +153,48 @@ func (r *Evaluator) mask(a *ask, id UnitID) uint64 {
 	return mask
 }
 
-// sortBySize lists the candidates by size, the next one last.
+// sortBySize lists the candidates by size, the next one last; of one size the worst standing goes first.
 func (p *picker) sortBySize(candidates []UnitID) {
 	r, a := p.t.room, p.t.ask
+	p.sorted = append(p.sorted[:0], candidates...)
+	r.sortByStanding(p.sorted)
 	p.sizes = p.sizes[:0]
-	for _, id := range candidates {
+	for at, id := range p.sorted {
 		size, whole := r.size(a, r.units[id])
 		if a.kind == smallest {
 			size, whole = -size, -whole
 		}
-		p.sizes = append(p.sizes, unitSize{size, whole, id})
+		p.sizes = append(p.sizes, unitSize{size, whole, int32(at), id})
+	}
+	if p.sortByNumber() {
+		return
 	}
 	slices.SortFunc(p.sizes, func(x, y unitSize) int {
-		return cmp.Or(cmp.Compare(x.size, y.size), cmp.Compare(x.whole, y.whole), r.better(x.id, y.id))
+		return cmp.Or(cmp.Compare(x.size, y.size), cmp.Compare(x.whole, y.whole), cmp.Compare(x.at, y.at))
 	})
-	p.sorted = p.sorted[:0]
-	for _, one := range p.sizes {
-		p.sorted = append(p.sorted, one.id)
+	for at := range p.sizes {
+		p.sorted[at] = p.sizes[at].id
 	}
+}
+
+// sortByNumber is sortBySize of units that stand at one place each, where size and standing fit into one
+// number. It says whether they do.
+func (p *picker) sortByNumber() bool {
+	const most = 1 << 30
+	numbers := p.t.room.numbers[:0]
+	for i := range p.sizes {
+		one := &p.sizes[i]
+		if one.size != one.whole || one.size >= most || one.size < -most {
+			return false
+		}
+		numbers = append(numbers, uint64(one.size+most)<<32|uint64(one.at))
+	}
+	p.t.room.numbers = numbers
+	slices.Sort(numbers)
+	for at, n := range numbers {
+		p.sorted[at] = p.sizes[uint32(n)].id
+	}
+	return true
 }
 
 // size is what the unit holds, at the place that is cleared and in all, of the first that is

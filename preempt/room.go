@@ -79,7 +79,7 @@ type Evaluator struct {
 	plans  map[placement.Shape]*plans
 	offers map[offersKey]*offers
 	rooms  map[placement.Shape]*shapeRooms
-	firsts *keptFirsts
+	firsts map[firstsKey]*keptFirsts
 	takers []taker // by shape
 	// takersFor is who asked about them while something was releasing; news are those that
 	// were asked for.
@@ -196,6 +196,7 @@ func NewEvaluator(c Config) *Evaluator {
 		plans:  make(map[placement.Shape]*plans),
 		offers: make(map[offersKey]*offers),
 		rooms:  make(map[placement.Shape]*shapeRooms),
+		firsts: make(map[firstsKey]*keptFirsts),
 		walked: make([]bool, queues), whole: make([]bool, queues), seenLeaf: make([]int32, queues),
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner, climb: climbs(&c),

@@ -141,7 +141,7 @@ type search struct {
 	runs     []run    // all of them, where these are alike
 	inRuns   bool     // they are
 	stood    []int32  // scratch of standing
-	told     []first  // scratch of tryCheapest
+	told     []first  // what was found of nodes by who goes first there
 	here     []UnitID
 	standsOn []int32     // scratch of noneMove
 	ordered  [2][]UnitID // scratch of compareLists
@@ -158,11 +158,13 @@ func (s *search) places(candidates []UnitID) {
 	case s.ask.Add.Tasks() == 1 && s.admitted():
 		makeReady(s, nodes)
 		firsts := firstsOf(s, candidates)
+		s.told = s.told[:0]
 		for _, n := range nodes {
 			if !firsts.try(s, n, candidates) {
 				s.planNode(s.plans, n, candidates)
 			}
 		}
+		firsts.settle(s)
 		s.keepCache(nodes)
 	case s.ask.Domains != nil && s.ask.Exact:
 		s.tryDomains(nodes, candidates)

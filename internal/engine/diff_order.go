@@ -345,9 +345,12 @@ func (w closing) nobodyLeaves() bool {
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
 func (w closing) waitForThemselves(d *Decision, from int) {
-	evicted := make([]bool, len(w.Works))
+	var evicted []bool // most decisions evict nobody
 	for at := range d.Actions {
 		if a := &d.Actions[at]; a.Kind == Evict {
+			if evicted == nil {
+				evicted = make([]bool, len(w.Works))
+			}
 			evicted[a.Work] = true
 		}
 	}
@@ -355,7 +358,7 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 		a := &d.Actions[from+at]
 		starts := a.Kind == Start || a.Kind == Resize ||
 			a.Kind == Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
+		if starts && (evicted != nil && evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
 			slices.SortFunc(a.After, w.dividing().compareIDs)
 		}
