@@ -297,7 +297,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		d.restart = false
 		for _, s := range w.Solvers {
 			s.phase = now
-			s.promises.passed = false
+			s.promises.passed, s.promises.madeBefore = false, s.promises.made
 			s.enqueuing().lineUp(full)
 		}
 		if now == withinLines {

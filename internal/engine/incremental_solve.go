@@ -239,7 +239,7 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 		} else {
 			q.solver.refused = w.Solvers[i].refused
 		}
-		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(p) })
+		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(q.solver) })
 		w.Solvers[i] = q.solver
 		p.demand = m.demand
 		if !d.redivided {

@@ -27,6 +27,9 @@ type promises struct {
 	tree      []ended
 	withdrawn []*promise
 	made      int32 // how many were made, for their order
+	// madeBefore is made as the pass at hand began; sought: room was looked for in vain, see [refusal.stands].
+	madeBefore int32
+	sought     bool
 	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
 	passed bool
 	// refused are what found no place beside what is held (O5).
@@ -527,6 +530,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	slices.SortStableFunc(all.list, s.compare)
 	broken := s.layBack(lifted, p)
 	all.made++
+	s.decision.changed = s.decision.changed || all.sought
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.freed++
 	}
