@@ -298,7 +298,7 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 		d.restart = false
 		for s := range eachSolver(w) {
 			s.phase = now
-			s.promises.passed = false
+			s.promises.passed, s.promises.madeBefore = false, s.promises.made
 			s.enqueuing().lineUp(full)
 		}
 		if now == withinLines {

@@ -76,9 +76,6 @@ func (s gathering) gather(p *promise) bool {
 // stands on its places, and what must have ended for its queues to let it in, the first to go first.
 func (s gathering) entitledOnce(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
-	if s.enqueuing().strict(f.Queue) {
-		return true
-	}
 	tree := s.pool.Tree
 	s.during(p.at, func(other *promise) bool { return other != p }, func() {
 		stands := slices.DeleteFunc(s.use(), func(one ended) bool {
@@ -379,6 +376,18 @@ func (s gathering) placeOffGathered(r reach, f *Form, d *Definition, unit gang.U
 	return charge, found, err
 }
 
+// letGoIdle withdraws the last promise of this solve that keeps more idle than it may, or for longer, as what stood
+// there when it was made has made way since; it says whether there was one.
+func (s gathering) letGoIdle() bool {
+	for _, p := range slices.Backward(s.promises.list) {
+		if p.was == nil && !p.gathers && !s.mayHold(p) {
+			s.withdraw(p, nil)
+			return true
+		}
+	}
+	return false
+}
+
 // mayHold says whether a promise keeps no more idle than the policy lets all of them, and
 // not for longer.
 func (s promising) mayHold(p *promise) bool {
@@ -394,7 +403,9 @@ func (s promising) mayHold(p *promise) bool {
 		return false
 	}
 	for _, other := range s.promises.list {
-		held += s.idle(other)
+		if other != p {
+			held += s.idle(other)
+		}
 	}
 	return held <= r.MaxHeld
 }

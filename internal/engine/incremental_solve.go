@@ -239,7 +239,7 @@ func (t *Incremental) takeBackSolve(d *Decision, marks []poolMark) error {
 		} else {
 			q.solver.refused = solverAt(w, int32(i)).refused
 		}
-		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(p) })
+		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(q.solver) })
 		w.Loops[i] = answering{q.solver}
 		p.demand = m.demand
 		if !d.redivided {

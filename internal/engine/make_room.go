@@ -21,6 +21,15 @@ type refusal struct {
 	// it stands.
 	untold, silent bool
 	item           queue.Item
+	// searched: it was looked for, beside what was promised then; made is how many promises there had been made.
+	searched bool
+	made     int32
+}
+
+// stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
+// that serves may find some by another choice: it is made again in the next pass.
+func (r *refusal) stands(s *Solver) bool {
+	return r.memo.stands(s.pool) && (!r.searched || r.made >= s.promises.madeBefore)
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
@@ -41,22 +50,25 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	}
 	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
-	if held == nil && known != nil && known.stands(p) {
+	if held == nil && known != nil && known.stands(s.Solver) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
 	s.told, s.ownAlone = s.told[:0], false
 	s.mayBound = held == nil && !d.Unsure
 	s.untold = false
+	steps := s.decision.Work.Candidates
 	made, err := s.makeRoomForAny(k, it, at, held)
 	s.mayBound = false
+	searched := !made && s.decision.Work.Candidates > steps
+	s.promises.sought = s.promises.sought || searched
 	if held == nil && !made && err == nil {
 		it.Form = at
 		until := p.untilChanged()
 		if s.ownAlone {
 			until = memo{} // others that ask the same may be helped
 		}
-		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it}
+		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it, searched, s.promises.made}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)

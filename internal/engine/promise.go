@@ -27,6 +27,9 @@ type promises struct {
 	tree      []ended
 	withdrawn []*promise
 	made      int32 // how many were made, for their order
+	// madeBefore is made as the pass at hand began; sought: room was looked for in vain, see [refusal.stands].
+	madeBefore int32
+	sought     bool
 	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
 	passed bool
 	// refused are what found no place beside what is held (O5).
@@ -496,23 +499,17 @@ func (k *Work) waitingSince(w *World) int64 {
 	return k.Submitted
 }
 
-// make lays a new promise for a workload, if there is a time and it may be held.
+// make lays a new promise for a workload, if there is a time and it may be held. A head that stops others has its
+// turn before those that are beyond their lines (O4), and is promised something then, though it is beyond its own.
 func (s promising) make(k *Work, it queue.Item) bool {
-	w, all := s.world, &s.promises
-	d := w.Definition(k, it.Form)
-	p := &promise{
-		work: it.ID, form: it.Form, order: all.made + 1, duration: d.Times.Duration, made: w.Now,
-		unit: d.Unit, asks: d.Asks,
-	}
-	var lifted []*promise
-	if p.entitled = s.phase == withinLines; p.entitled {
-		lifted = s.lift(func(other *promise) bool { return !other.entitled })
-	}
-	found := s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration})
-	if found {
-		found = (!p.entitled || s.entitledAt(p)) && s.mayHold(p)
-	} else {
-		found = s.gathering().gather(p)
+	all := &s.promises
+	p, lifted, found := s.layNew(it, s.phase == withinLines)
+	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
+		s.layBack(lifted, nil)
+		if all.passed = all.passed || len(all.list) >= s.pool.Policy.Reserve.Depth; len(all.list) >= s.pool.Policy.Reserve.Depth {
+			return false
+		}
+		p, lifted, found = s.layNew(it, false)
 	}
 	if found {
 		if p.first = p.at; p.gathers {
@@ -533,6 +530,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	slices.SortStableFunc(all.list, s.compare)
 	broken := s.layBack(lifted, p)
 	all.made++
+	s.decision.changed = s.decision.changed || all.sought
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.freed++
 	}
@@ -548,6 +546,24 @@ func (s promising) make(k *Work, it queue.Item) bool {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}
 	return true
+}
+
+// layNew lays a new promise, within its lines or beyond them, and says whether it may be held. Others are lifted
+// who yield to it.
+func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*promise, found bool) {
+	w := s.world
+	d := w.Definition(&w.Works[it.ID], it.Form)
+	p = &promise{
+		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
+		unit: d.Unit, asks: d.Asks,
+	}
+	if entitled {
+		lifted = s.lift(func(other *promise) bool { return !other.entitled })
+	}
+	if s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) {
+		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
+	}
+	return p, lifted, s.gathering().gather(p)
 }
 
 // improve tries every promise earlier, in their order, and puts it back no later, until
@@ -572,7 +588,7 @@ func (s promising) improve() (moved bool, err error) {
 			}
 		}
 		if !some {
-			return moved, nil
+			return s.gathering().letGoIdle() || moved, nil
 		}
 		moved = true
 	}

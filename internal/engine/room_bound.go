@@ -137,14 +137,14 @@ func (s preempting) lowestOf() int32 {
 
 // toldOf are the reasons of a refusal.
 func (s preempting) toldOf(r *refusal) ([]Verdict, error) {
-	if !r.untold || r.silent && r.stands(s.pool) {
+	if !r.untold || r.silent && r.stands(s.Solver) {
 		return r.reasons, nil
 	}
 	w := s.world
 	s.told, s.telling = s.told[:0], true
 	defer func() { s.telling = false }()
 	helped, err := s.makeRoomForAny(&w.Works[r.item.ID], r.item, r.item.Form, nil)
-	if helped && r.stands(s.pool) {
+	if helped && r.stands(s.Solver) {
 		err = errUnsound // the bound was none
 	}
 	r.reasons, r.untold = slices.Clone(s.told), false

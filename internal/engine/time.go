@@ -446,9 +446,6 @@ func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, boo
 // entitledAt says whether a promise is within its lines at its time.
 func (s admitting) entitledAt(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
-	if s.enqueuing().strict(f.Queue) {
-		return true
-	}
 	s.during(p.at, func(other *promise) bool { return other != p }, func() {
 		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
 	})
