@@ -44,7 +44,7 @@ type mixCompiler struct {
 	targets map[string]placement.Target
 }
 
-// key is the shape of a request.
+// shapeOf is the key of the shape of a request.
 func (c *mixCompiler) shapeOf(r *Request) string {
 	c.key = c.encodeAsked(c.key[:0], r)
 	key := string(c.key)

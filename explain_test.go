@@ -15,7 +15,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// reads back what is written of a value, and fails if its text is not that of the
+// readsBack reads back what is written of a value, and fails if its text is not that of the
 // value: text comes from the data alone (X4).
 func readsBack[T interface{ String() string }](t *testing.T, value, into T) {
 	t.Helper()

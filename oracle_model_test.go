@@ -403,7 +403,7 @@ func oracleSum(a, b int64) int64 {
 	return a + b
 }
 
-// boundOf is the amount of a bound, or what holds where none is given.
+// oracleBound is the amount of a bound, or what holds where none is given.
 func oracleBound(b quota.Bound, absent int64) int64 {
 	if !b.Given() {
 		return absent

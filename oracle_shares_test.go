@@ -88,7 +88,7 @@ func (p *oraclePool) most(w *oracleWork, resource string) (sum int64) {
 
 func oracleAnyWork(*oracleWork) bool { return true }
 
-// quotaPart is the quota as the shares know it: none where they know no quota.
+// shareQuota is the quota as the shares know it: none where they know no quota.
 func (p *oraclePool) shareQuota(q *oracleQueue, resource string) int64 {
 	if p.policy.Shares != fairshare.QuotaThenWeight {
 		return 0

@@ -33,7 +33,7 @@ type walkedUnit struct {
 // below it may come back.
 func (u *walkedUnit) name() string { return fmt.Sprint(u.work.ID, u.tasks) }
 
-// before says that u stands better than v (R8).
+// compare is negative where u stands better than v (R8).
 func (u *walkedUnit) compare(v *walkedUnit) int {
 	flag := func(b bool) int {
 		if b {

@@ -145,7 +145,7 @@ func (h search) take(l *look) (ended bool, err error) {
 	return err == nil, err
 }
 
-// search looks for all kinds of changes, and for two together where none helps. Each kind
+// run looks for all kinds of changes, and for two together where none helps. Each kind
 // has its part of the decisions; those that come to their end leave what is over to those
 // that do not, which then go on.
 func (h search) run() error {

@@ -194,7 +194,9 @@
 //
 // What is asked again costs less. The price of a node for a single task, what it offers a
 // gang that preempts, and what would move from it are kept, and asked anew where units came
-// or went. A gang that reclaims asks every node, as each start changes what may be taken.
+// or went. Whom a reclaim takes first on a node is kept too, as long as the class, the saturation
+// and the excess of the leaves of those who stand there are the same; else a gang that reclaims
+// asks every node, as each start changes what may be taken.
 //
 // # Example
 //

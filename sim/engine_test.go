@@ -15,7 +15,7 @@ import (
 
 const second = time.Second
 
-// seconds of GPU time.
+// gpuSeconds is the sum in seconds of GPU time.
 func gpuSeconds(s sim.Sum) string { return s.GPUSeconds().Text(0) }
 
 // reclaimed is a node of 4 GPUs, a job of the queue that borrows all of it, and one
