@@ -8,10 +8,10 @@ type Ledger struct {
 	state Index
 }
 
-// Ledger returns that of some nodes, by position, with nothing on them but foreign use; the nodes of its
+// NewLedger returns that of some nodes of an index, by position, with nothing on them but foreign use; the nodes of its
 // places are numbered in the order of the list. It takes time and memory linear in the nodes and devices
 // that are listed.
-func (x *Index) Ledger(nodes []int32) *Ledger {
+func NewLedger(x *Index, nodes []int32) *Ledger {
 	if x.now != nil {
 		x = x.now
 	}

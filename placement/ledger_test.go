@@ -25,7 +25,7 @@ func TestLedger(t *testing.T) {
 		for v := range nodes {
 			_ = whole.Take(known, drawPlace(t, int32(v))) // where there is such a place
 		}
-		ledger := whole.Ledger(listed)
+		ledger := NewLedger(whole, listed)
 		for range 2 {
 			r := drawRequest(t)
 			name, own := whole.Shape(r), alone.Shape(r)

@@ -136,18 +136,18 @@ func (s *search) fromCache() (Proposal, bool) {
 	s.protectAll()
 	s.refresh(c)
 	c.prices.again(s)
-	if s.forgetsPrices() {
+	if forgetsPrices(s) {
 		return Proposal{}, false
 	}
 	defer func() { c.beyond = s.beyond }()
 	for s.refusal.Steps < r.Steps {
 		top := c.prices.least(c.version)
 		switch {
-		case s.forgetsPrices() || top == nil:
+		case forgetsPrices(s) || top == nil:
 			return Proposal{}, false
 		case s.stands(&top.list):
 			s.refusal.Steps++
-			return s.answer(&top.list), true
+			return answer(s, &top.list), true
 		}
 		again := cacheEntry{node: top.node, version: top.version}
 		c.prices.pop()
@@ -157,7 +157,7 @@ func (s *search) fromCache() (Proposal, bool) {
 		}
 		c.prices.add(again)
 		if first := c.prices.least(c.version); first.node == again.node {
-			return s.answer(&first.list), true
+			return answer(s, &first.list), true
 		}
 	}
 	return Proposal{}, false
@@ -165,7 +165,7 @@ func (s *search) fromCache() (Proposal, bool) {
 
 // forgetsPrices says whether the search has cost what it may: then what was weighed may not be all, and is
 // forgotten.
-func (s *search) forgetsPrices() bool {
+func forgetsPrices(s *search) bool {
 	over := s.room.Effort.Over(0)
 	if over {
 		delete(s.room.caches, s.cacheKey())
@@ -175,7 +175,7 @@ func (s *search) forgetsPrices() bool {
 }
 
 // answer proposes a list.
-func (s *search) answer(l *list) Proposal {
+func answer(s *search, l *list) Proposal {
 	s.best, s.found = *l, true
 	return s.proposal()
 }

@@ -300,7 +300,7 @@ func (w closing) writeAfter(d *Decision, from int) error {
 				nodes = append(nodes, int32(at))
 			}
 		}
-		l.before = append(l.before, p.Index.Ledger(nodes))
+		l.before = append(l.before, placement.NewLedger(p.Index, nodes))
 	}
 	if err := l.occupy(taken, goes(w.World)); err != nil {
 		return err
