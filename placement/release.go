@@ -253,7 +253,7 @@ func (at *passing) change(x *Index, sh *shape, p Place, c change) {
 	nd.slots -= less(last, 1)
 	if sh.count == 0 {
 		nd.cpuOnlySlots -= less(last+1, 1)
-	} else {
+	} else if x.teams != nil { // a Ledger has none
 		x.teams[sh.team].tasks[p.Node] += int32(c.running + c.claimed)
 	}
 	x.moved.push(p.Node)

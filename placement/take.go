@@ -118,7 +118,9 @@ func (x *Index) apply(sh *shape, p Place, give bool) {
 		x.changed()
 		return
 	}
-	x.teams[sh.team].tasks[p.Node] -= int32(sign)
+	if x.teams != nil { // a Ledger has none
+		x.teams[sh.team].tasks[p.Node] -= int32(sign)
+	}
 	l := &x.layouts[nd.layout]
 	for m := p.Devices; m != 0; m &= m - 1 {
 		d := bits.TrailingZeros64(m)

@@ -6,7 +6,11 @@ import "slices"
 // would cost changes little from one to the next: the nodes on which units came
 // or went are weighed anew, and of all others the price can only have risen, as
 // long as nothing has become lawful that was not (Evaluator.law). So the cheapest
-// node is weighed anew and is the answer if it is still the cheapest.
+// node is weighed anew and is the answer if it is still the cheapest. Which is that, every start
+// may turn between queues (see prices).
+//
+// A price may fall all the same where units of several queues stand on one node, and with the
+// order of the queues another of them comes to go first: that is not noticed until the node changes.
 //
 // That is so of a price that the node alone decides. A preemption may also have to take
 // what stands elsewhere, so that the preemptor's queues stay within bounds (E8), and what
@@ -30,9 +34,9 @@ type cache struct {
 	leeway  []int64 // see leeway
 	beyond  []int32 // the nodes whose price was asked beyond them
 	version []int32 // by node: entries of older versions are void
-	entries leastFirst[cacheEntry]
-	ready   bool    // the entries are in order
-	told    []first // of nodes that are not among the entries before they are asked for, see tell
+	prices  prices
+	ready   bool    // the prices are in order
+	told    []first // of nodes that are not among the prices before they are asked for, see tell
 	short   []int32 // what was short, when those on nodes were listed
 	onNode  []inLine
 }
@@ -72,8 +76,9 @@ func (s *search) keepCache(nodes []int32) {
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
 		version: c.version, onNode: c.onNode, short: slices.Clone(s.ask.short), told: append(c.told[:0], s.told...),
-		entries: leastFirst[cacheEntry]{search: s, items: s.weighed, heap: c.entries.heap, compare: func(s *search, x, y *cacheEntry) int { return s.compareLists(&x.list, &y.list) }},
+		prices: c.prices,
 	}
+	c.prices.items = s.weighed
 	clear(c.version)
 	clear(c.onNode)
 	s.room.caches[s.cacheKey()] = c
@@ -86,7 +91,7 @@ func (c *cache) tell(s *search) {
 		return
 	}
 	c.ready = true
-	items := c.entries.items
+	items := c.prices.items
 	at, to := len(items)-1, len(items)+len(c.told)-1
 	items = slices.Grow(items, len(c.told))[:to+1]
 	for next := len(c.told) - 1; next >= 0; to-- {
@@ -98,8 +103,8 @@ func (c *cache) tell(s *search) {
 			at--
 		}
 	}
-	c.entries.items, c.told = items, c.told[:0]
-	c.entries.init()
+	c.told = c.told[:0]
+	c.prices.begin(s, items)
 }
 
 // makeReady has the memory for what the nodes cost be ready: that of what was found out for
@@ -111,7 +116,7 @@ func makeReady(s *search, nodes []int32) {
 	key := s.cacheKey()
 	if s.spent = s.room.caches[key]; s.spent != nil {
 		delete(s.room.caches, key)
-		s.weighed = s.spent.entries.items[:0]
+		s.weighed = s.spent.prices.items[:0]
 	}
 }
 
@@ -125,44 +130,54 @@ func (s *search) fromCache() (Proposal, bool) {
 	if c == nil || c.law != r.law || !slices.Equal(c.leeway, leeway(s)) {
 		return Proposal{}, false
 	}
-	c.entries.search, s.fit, c.fit.ask = s, c.fit, s.ask
+	s.fit, c.fit.ask = c.fit, s.ask
+	c.prices.search = s
 	c.tell(s)
 	s.protectAll()
 	s.refresh(c)
-	if r.Effort.Over(0) { // what was weighed may not be all
-		delete(r.caches, s.cacheKey())
-		s.refusal.Cut = true
+	c.prices.again(s)
+	if forgetsPrices(s) {
 		return Proposal{}, false
 	}
 	defer func() { c.beyond = s.beyond }()
-	for len(c.entries.heap) > 0 && s.refusal.Steps < r.Steps {
-		if r.Effort.Over(0) {
-			delete(r.caches, s.cacheKey())
-			s.refusal.Cut = true
+	for s.refusal.Steps < r.Steps {
+		top := c.prices.least(c.version)
+		switch {
+		case forgetsPrices(s) || top == nil:
 			return Proposal{}, false
-		}
-		if top := c.entries.top(); top.version == c.version[top.node] && s.stands(&top.list) && c.entries.leads() {
+		case s.stands(&top.list):
 			s.refusal.Steps++
-			s.best, s.found = top.list, true
-			return s.proposal(), true
+			return answer(s, &top.list), true
 		}
-		top := c.entries.pop()
-		if top.version != c.version[top.node] {
+		again := cacheEntry{node: top.node, version: top.version}
+		c.prices.pop()
+		var ok bool
+		if again.list, ok = s.weigh(c, again.node); !ok {
 			continue
 		}
-		fresh, ok := top.list, true
-		if s.stands(&fresh) {
-			s.refusal.Steps++
-		} else if fresh, ok = s.weigh(c, top.node); !ok {
-			continue
-		}
-		c.entries.push(cacheEntry{top.node, top.version, fresh})
-		if first := c.entries.top(); first.node == top.node && first.version == top.version {
-			s.best, s.found = fresh, true
-			return s.proposal(), true
+		c.prices.add(again)
+		if first := c.prices.least(c.version); first.node == again.node {
+			return answer(s, &first.list), true
 		}
 	}
 	return Proposal{}, false
+}
+
+// forgetsPrices says whether the search has cost what it may: then what was weighed may not be all, and is
+// forgotten.
+func forgetsPrices(s *search) bool {
+	over := s.room.Effort.Over(0)
+	if over {
+		delete(s.room.caches, s.cacheKey())
+		s.refusal.Cut = true
+	}
+	return over
+}
+
+// answer proposes a list.
+func answer(s *search, l *list) Proposal {
+	s.best, s.found = *l, true
+	return s.proposal()
 }
 
 // refresh weighs anew the nodes on which something has changed, and those whose price
@@ -195,7 +210,7 @@ func (s *search) refresh(c *cache) {
 			}
 			c.version[n] = ^c.version[n]
 			if found, ok := s.weigh(c, n); ok {
-				c.entries.push(cacheEntry{n, c.version[n], found})
+				c.prices.add(cacheEntry{n, c.version[n], found})
 			}
 		}
 	}

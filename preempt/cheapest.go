@@ -192,17 +192,6 @@ func (h *leastFirst[T]) less(i, j int) bool {
 // top is the first item; there must be one.
 func (h *leastFirst[T]) top() *T { return &h.items[h.heap[0]] }
 
-// leads says whether the first item does least harm as things stand, which may not be as
-// they were when the heap was made.
-func (h *leastFirst[T]) leads() bool {
-	for child := 1; child <= 2 && child < len(h.heap); child++ {
-		if h.less(child, 0) {
-			return false
-		}
-	}
-	return true
-}
-
 // pop drops the first item and returns it.
 func (h *leastFirst[T]) pop() T {
 	at, last := h.heap[0], len(h.heap)-1

@@ -196,7 +196,8 @@
 // gang that preempts, and what would move from it are kept, and asked anew where units came
 // or went. Whom a reclaim takes first on a node is kept too, as long as the class, the saturation
 // and the excess of the leaves of those who stand there are the same; else a gang that reclaims
-// asks every node, as each start changes what may be taken.
+// asks every node, as each start changes what may be taken. Of a single task's prices the least is found
+// among those of each queue and size, which are a heap each.
 //
 // # Example
 //

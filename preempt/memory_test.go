@@ -109,7 +109,7 @@ func (l *life) redraw(draw func(n int) int) {
 //
 // An Evaluator remembers what a node costs as never more than now, which is not so where
 // somebody else of the node comes to go first: as a disruption budget is spent, or as
-// another queue becomes the more saturated. So nobody has a budget here, a reclaim takes
+// another queue becomes the more saturated. So nobody has a budget here, on each node a reclaim takes
 // from one queue, and only between moves and preemptions somebody leaves for other reasons.
 func drawLife(draw func(n int) int, mode preempt.Mode) string {
 	var text strings.Builder
@@ -129,10 +129,9 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 	}
 	some := 2 + draw(len(leaves)-1)
 	gang := (mode == byQuota || mode == byShare) && draw(2) == 0 // of which is remembered who goes first on each node
-	if (mode == byQuota || mode == byShare) && !gang {
-		some = 2
-	}
+	single := (mode == byQuota || mode == byShare) && !gang
 	for n := range nodes {
+		others := "" // of whom a reclaim takes
 		for half := range 2 {
 			if draw(12) == 0 {
 				continue
@@ -141,11 +140,23 @@ func drawLife(draw func(n int) int, mode preempt.Mode) string {
 			if some == 2 && draw(5) > 0 {
 				leaf = "b"
 			}
+			if single && others != "" && leaf != "a" {
+				leaf = others
+			}
+			if leaf != "a" {
+				others = leaf
+			}
 			gpu := "1"
 			if mode == move && draw(3) == 0 {
 				gpu = "0.5"
 			}
+			if single && half == 0 && draw(3) == 0 {
+				gpu = "2"
+			}
 			fmt.Fprintf(&text, "run %s/j%d%d gpu=%s on=%d priority=%d admitted=%d lost=%d\n", leaf, n, half, gpu, n, draw(3), draw(4), draw(3))
+			if gpu == "2" {
+				break
+			}
 		}
 	}
 	fmt.Fprintf(&text, "wait a/w gpu=%d priority=%d like=4", 1+draw(2), 1+draw(3))
@@ -251,6 +262,16 @@ func TestMemoryOfLeeway(t *testing.T) {
 		run a/p0 gpu=1 on=6 priority=1
 		wait a/w gpu=2 priority=3 like=4`)
 	l.alikeTake(t, lower, []string{"e+0"}, []string{"p0+0", "k0+0"})
+}
+
+// Which of two queues is the more saturated turns with a start (R3): with j5 and j3 gone that is c. Of c's, j7 stands worse
+// than j6, and is the one, though j6 came before it beside b's as long as that was b.
+func TestMemoryOfSeveralQueues(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 1", 8) + " | queue a quota=9 | queue b quota=1 | queue c quota=1"
+	for n, leaf := range "bbbbcbcc" {
+		text += fmt.Sprintf(" | run %c/j%d gpu=1 on=%d", leaf, n, n)
+	}
+	lifeOf(text+" | wait a/w gpu=1 like=4").alikeTake(t, byQuota, []string{"j5+0"}, []string{"j3+0"}, []string{"j7+0"})
 }
 
 // Either-or (R9) counts by what is taken for the place at hand: weighing node 2 anew, from which x

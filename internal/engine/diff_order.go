@@ -291,38 +291,26 @@ func (w closing) writeAfter(d *Decision, from int) error {
 			taken[t.Node] = true
 		}
 	}
-	l := leavers{
-		world: w.World, on: make([][]int32, len(w.Nodes)), position: make([]int32, len(w.Nodes)), names: make(map[*Shape]placement.Shape),
-	}
+	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes)), position: make([]int32, len(w.Nodes)), listed: make([]int32, len(w.Nodes))}
 	for _, p := range w.Pools {
-		var nodes []placement.Node
+		var nodes []int32
 		for at, n := range p.Nodes {
 			if taken[n] {
 				l.position[n] = int32(len(nodes))
-				nodes = append(nodes, p.Placed[at])
+				nodes = append(nodes, int32(at))
 			}
 		}
-		x, err := placement.NewIndex(nodes, p.Plain-1)
-		if err != nil {
-			return err
-		}
-		l.before = append(l.before, x)
+		l.before = append(l.before, placement.NewLedger(p.Index, nodes))
 	}
-	into := func(p *Pool, shape *Shape, node int32) (*placement.Index, placement.Shape, int32) {
-		x := l.before[slices.Index(w.Pools, p)]
-		return x, l.name(x, shape), l.position[node]
-	}
-	there, gone := standOn(w.World, taken), goes(w.World)
-	if err := w.settling().occupy(w.holdingsBefore(there, gone), into); err != nil {
+	if err := l.occupy(taken, goes(w.World)); err != nil {
 		return err
 	}
-	l.read(there, gone)
 	var waiting []*Action
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
 		x := l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool]
 		m := x.Mark()
-		if len(l.waitsFor(d, x, a)) == 0 {
+		if len(l.waitsFor(d, x, a, true)) == 0 {
 			x.Commit(m)
 			continue
 		}
@@ -330,7 +318,7 @@ func (w closing) writeAfter(d *Decision, from int) error {
 		waiting = append(waiting, a)
 	}
 	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
-		a.After = l.waitsFor(d, l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool], a)
+		a.After = l.waitsFor(d, l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool], a, false)
 	}
 	w.waitForThemselves(d, from)
 	return nil
@@ -365,15 +353,17 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 	}
 }
 
-// leavers are, by node, the holdings that leave it, and the indices of the pools before
+// leavers are, by node, the holdings that leave it, and ledgers of the pools before
 // anybody leaves, in which there are the nodes at hand alone, each at a position of its own.
 type leavers struct {
 	world    *World
 	on       [][]int32
-	before   []*placement.Index
+	before   []*placement.Ledger
 	position []int32
-	names    map[*Shape]placement.Shape // of shapes in before, each in that of its pool
-	told     map[int32]told             // by node, of an action with one task
+	told     map[int32]told // by node, of an action with one task
+	awaited  []awaited      // of the action at hand, listed by node as its place among them, plus one
+	listed   []int32
+	one      []int32 // scratch of waitsFor
 }
 
 // A told is for whom an action waits whose one task lacks something of a node, and of which
@@ -383,72 +373,81 @@ type told struct {
 	works []int32
 }
 
-// name is what a shape is called in the index of its pool, which has other names than that
-// of the pool itself.
-func (l *leavers) name(x *placement.Index, shape *Shape) placement.Shape {
-	name, known := l.names[shape]
-	if !known {
-		name = x.Shape(shape.Request)
-		l.names[shape] = name
-	}
-	return name
-}
-
-// read lists what leaves of some holdings: what was terminating, and what runs and has to go.
-func (l *leavers) read(some []int32, goes []bool) {
-	for _, i := range some {
-		h := &l.world.Holdings[i]
+// occupy tells the ledgers what runs, leaves and is claimed on some nodes in the state once it is settled,
+// and lists what leaves: what was terminating, and what runs and has to go. goes says of all holdings which
+// do not stay where they are.
+func (l *leavers) occupy(on, goes []bool) error {
+	w := l.world
+	into := func(p *Pool, node int32) (ground, int32) { return l.before[slices.Index(w.Pools, p)], l.position[node] }
+	for i := range w.Holdings {
+		h := &w.Holdings[i]
+		givenUp := (h.fresh || h.Phase == Claimed) && goes[i] // nobody leaves its place
+		if !on[h.Node] || h.Phase == Vacant {
+			continue
+		}
+		if !givenUp {
+			if err := w.settling().occupyBy(h, into); err != nil {
+				return err
+			}
+		}
 		if h.Phase == Terminating || goes[i] && h.Phase == Running && !h.fresh {
-			l.on[h.Node] = append(l.on[h.Node], i)
+			l.on[h.Node] = append(l.on[h.Node], int32(i))
 		}
 	}
+	return nil
 }
 
 // waitsFor takes the places of an action, and lists whom it waits for: what goes and
 // holds what the places lack, and behind what is leaving also that. The leavers of a node
-// are looked at once for all of the action's tasks there.
-func (l *leavers) waitsFor(d *Decision, x *placement.Index, a *Action) []int32 {
+// are looked at once for all of the action's tasks there. Where it is asked whether it waits for
+// anybody, it may list one of them alone, and have taken some of the places.
+func (l *leavers) waitsFor(d *Decision, x *placement.Ledger, a *Action, forAnybody bool) []int32 {
 	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
-	var list []*awaited
-	var byNode map[int32]*awaited
 	alone := a.To-a.From == 1
+	l.awaited = l.awaited[:0]
+	defer func() {
+		for i := range l.awaited {
+			l.listed[l.awaited[i].node] = 0
+		}
+	}()
 	for _, t := range d.Placed[a.From:a.To] {
 		s := &definition.Sets[t.Set]
-		shape, place := l.name(x, s), placement.Place{Node: l.position[t.Node], Devices: t.Devices}
-		lack := x.Lacks(shape, place)
+		place := placement.Place{Node: l.position[t.Node], Devices: t.Devices}
+		lack := x.Lacks(s.Placed, place)
 		behind := w.Works[a.Work].pipelined && w.closing().waitsAt(a.Work, t)
-		if x.Take(shape, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
+		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
 			continue // the places of a decision exist
 		}
 		if known := l.told[t.Node]; alone && !behind && len(known.works) > 0 && sameLack(&known.lack, &lack) && !slices.Contains(known.works, a.Work) {
 			return known.works
 		}
-		at := byNode[t.Node]
-		if at == nil {
-			at = l.awaitedOn(t.Node, a.Work)
-			if list = append(list, at); !alone {
-				if byNode == nil {
-					byNode = make(map[int32]*awaited)
-				}
-				byNode[t.Node] = at
-			}
+		if l.listed[t.Node] == 0 {
+			l.awaited = append(l.awaited, l.awaitedOn(t.Node, a.Work))
+			l.listed[t.Node] = int32(len(l.awaited))
 		}
+		at := &l.awaited[l.listed[t.Node]-1]
 		at.lack(&lack)
 		at.own(t, &lack)
 		if behind {
 			at.behind(t, s, &lack)
 		}
+		if forAnybody {
+			if l.one = at.running(append(l.one[:0], at.out...), true); len(l.one) > 0 {
+				return l.one
+			}
+		}
 	}
 	var out []int32
-	for _, at := range list {
-		out = append(at.running(out), at.out...)
+	for i := range l.awaited {
+		at := &l.awaited[i]
+		out = append(at.running(out, false), at.out...)
 	}
 	out = slices.Clip(inTurn(out, w.dividing().compareIDs))
-	if alone && len(list) == 1 && len(list[0].mine)+len(list[0].out) == 0 {
+	if alone && len(l.awaited) == 1 && len(l.awaited[0].mine)+len(l.awaited[0].out) == 0 {
 		if l.told == nil {
 			l.told = make(map[int32]told)
 		}
-		l.told[list[0].node] = told{list[0].lacks, out}
+		l.told[l.awaited[0].node] = told{l.awaited[0].lacks, out}
 	}
 	return out
 }
@@ -477,8 +476,8 @@ type awaited struct {
 	out        []int32        // found so far
 }
 
-func (l *leavers) awaitedOn(node, work int32) *awaited {
-	out := &awaited{leavers: l, node: node, work: work}
+func (l *leavers) awaitedOn(node, work int32) awaited {
+	out := awaited{leavers: l, node: node, work: work}
 	for _, i := range l.on[node] {
 		if l.world.Holdings[i].Work == work {
 			out.mine = append(out.mine, i)
@@ -505,9 +504,12 @@ func (a *awaited) lack(more *placement.Lack) {
 	}
 }
 
-// running adds the other workloads that run and have to go.
-func (a *awaited) running(out []int32) []int32 {
+// running adds the other workloads that run and have to go, or the first of them.
+func (a *awaited) running(out []int32, first bool) []int32 {
 	for _, i := range a.on[a.node] {
+		if first && len(out) > 0 {
+			break
+		}
 		if h := &a.world.Holdings[i]; h.Phase == Running && h.Work != a.work && a.world.closing().inTheWay(h, &a.lacks) {
 			out = append(out, h.Work)
 		}
@@ -560,30 +562,6 @@ func (w closing) all(s *Shape, t TaskPlace) placement.Lack {
 	}
 	for _, a := range s.Request.Amounts {
 		out.Resources = append(out.Resources, a.Resource)
-	}
-	return out
-}
-
-// holdingsBefore are what runs, leaves and is claimed in the state once it is settled, of some
-// holdings; goes says of all which do not stay where they are.
-func (w closing) holdingsBefore(some []int32, goes []bool) []Holding {
-	before := make([]Holding, 0, len(some))
-	for _, i := range some {
-		h := &w.Holdings[i]
-		givenUp := (h.fresh || h.Phase == Claimed) && goes[i] // nobody leaves its place
-		if h.Phase != Vacant && !givenUp {
-			before = append(before, *h)
-		}
-	}
-	return before
-}
-
-// standOn lists the holdings on some nodes.
-func standOn(w *World, on []bool) (out []int32) {
-	for i := range w.Holdings {
-		if on[w.Holdings[i].Node] {
-			out = append(out, int32(i))
-		}
 	}
 	return out
 }

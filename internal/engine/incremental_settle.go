@@ -89,7 +89,7 @@ func (t *Incremental) stand(i int32) error {
 		k.Live = -1
 		return nil
 	}
-	if err := w.settling().occupy(held, w.settling().own); err != nil {
+	if err := w.settling().occupy(held); err != nil {
 		return err
 	}
 	for at := range held {

@@ -141,7 +141,7 @@ func (t *Incremental) settleClaims(d *Decision) error {
 		w.live = append(w.live, Live{held: w.settling().newCounts(len(w.Definition(k, k.Current).Sets)), form: k.Current})
 		held, claims = w.settling().readTasks(&Decision{World: w}, i, held, claims)
 	}
-	if err := w.settling().occupy(held, w.settling().own); err != nil {
+	if err := w.settling().occupy(held); err != nil {
 		return err
 	}
 	held, claims = w.settling().startClaims(d, held, w.settling().dropClaims(d, claims))

@@ -62,7 +62,7 @@ func (w *World) Settle(d *Decision) error { return w.settling().settle(d) }
 func (w settling) settle(d *Decision) error {
 	w.bareNodes()
 	held, claims := w.readHoldings(d)
-	if err := w.occupy(held, w.own); err != nil {
+	if err := w.occupy(held); err != nil {
 		return err
 	}
 	claims = w.dropClaims(d, claims)
@@ -81,32 +81,38 @@ func (w settling) settle(d *Decision) error {
 	return nil
 }
 
-// occupy tells the placement indices what runs, is releasing and is claimed (S4): into
-// names the index that is told of a node, and the node's position in it.
-func (w settling) occupy(held []Holding, into func(p *Pool, shape *Shape, node int32) (*placement.Index, placement.Shape, int32)) error {
+// A ground is what is told of what stands on nodes: a pool's index, or a ledger of it.
+type ground interface {
+	Take(placement.Shape, placement.Place) error
+	Release(placement.Shape, placement.Place) error
+}
+
+// occupy tells the placement indices what runs, is releasing and is claimed (S4).
+func (w settling) occupy(held []Holding) error {
 	for i := range held {
-		h := &held[i]
-		if w.NodePool[h.Node] < 0 {
-			continue
-		}
-		shape, p := w.footprint(h)
-		x, name, at := into(p, shape, h.Node)
-		place := placement.Place{Node: at, Devices: h.Devices, Pipelined: h.Phase == Claimed}
-		err := x.Take(name, place)
-		if err == nil && h.Phase == Terminating {
-			err = x.Release(name, place)
-		}
-		if err != nil {
+		if err := w.occupyBy(&held[i], w.own); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// own are a pool's index, what the shape is called there, and the node's position in it.
-func (w settling) own(p *Pool, shape *Shape, node int32) (*placement.Index, placement.Shape, int32) {
-	return p.Index, shape.Placed, w.Position[node]
+// occupyBy is occupy of one task: into names what is told of its node, and the node's position there.
+func (w settling) occupyBy(h *Holding, into func(p *Pool, node int32) (ground, int32)) error {
+	if w.NodePool[h.Node] < 0 {
+		return nil
+	}
+	shape, p := w.footprint(h)
+	x, at := into(p, h.Node)
+	place := placement.Place{Node: at, Devices: h.Devices, Pipelined: h.Phase == Claimed}
+	if err := x.Take(shape.Placed, place); err != nil || h.Phase != Terminating {
+		return err
+	}
+	return x.Release(shape.Placed, place)
 }
+
+// own are a pool's index and the node's position in it.
+func (w settling) own(p *Pool, node int32) (ground, int32) { return p.Index, w.Position[node] }
 
 // place is the place of a task, pipelined where it has only been claimed.
 func (h *Holding) place(w *World) placement.Place {
