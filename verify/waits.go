@@ -181,7 +181,7 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 			t := &other.source.Tasks[i]
 			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) {
 				f := &other.forms[leavingFormOf(other.source)]
-				if asks := &f.PodSets[f.set(t.PodSet)].Request; !w.isClaimed(n, other.source.ID, t, asks) {
+				if asks := &f.PodSets[f.set(t.PodSet)].Request; !w.isClaimed(n, t, asks) {
 					then.book(asks, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
 				}
 			}
@@ -206,10 +206,10 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 
 // isClaimed says whether somebody who is gone by then claims what a task asks that is leaving, and so waits
 // for it first.
-func (w *waiting) isClaimed(n *verifiedNode, id string, t *allot.Task, asks *allot.Request) bool {
+func (w *waiting) isClaimed(n *verifiedNode, t *allot.Task, asks *allot.Request) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && (one.claims || slices.Contains(one.after, id)) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
+		return goes && (one.claims || len(one.after) > 0) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
 	})
 }
 
