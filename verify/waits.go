@@ -209,7 +209,23 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 func (w *waiting) isClaimed(n *verifiedNode, t *allot.Task, asks *allot.Request) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && (one.claims || len(one.after) > 0) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
+		return goes && (one.claims || w.isToClaim(n, &one)) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
+	})
+}
+
+// isToClaim says whether somebody waits by the plan for what was leaving its own place on a node before that.
+func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
+	return slices.ContainsFunc(one.after, func(id string) bool {
+		other := w.workloads[id]
+		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
+			if t.Node != n.source.ID || t.Phase != allot.Terminating {
+				return false
+			}
+			if len(one.task.devices)+len(t.Devices) == 0 {
+				return true
+			}
+			return slices.ContainsFunc(t.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
+		})
 	})
 }
 
