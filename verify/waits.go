@@ -108,7 +108,7 @@ func (w *waiting) goThrough(promises map[string]*promised, of string, p *promise
 		w.through[of] = make(map[string]bool)
 	}
 	for _, id := range p.source.Promise.WaitsFor {
-		if w.through[of][id] = true; promises[id] == nil || promises[id] == p || id == of {
+		if w.through[of][id] = true; promises[id] == nil || promises[id] == p || promises[id].to > p.from { // for what it has itself may be leaving
 			continue
 		}
 		if w.through[id] == nil {
@@ -221,10 +221,11 @@ func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
 			if t.Node != n.source.ID || t.Phase != allot.Terminating {
 				return false
 			}
-			if len(one.task.devices)+len(t.Devices) == 0 {
-				return true
+			if len(one.task.devices) > 0 {
+				return slices.ContainsFunc(t.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
 			}
-			return slices.ContainsFunc(t.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
+			f := &other.forms[leavingFormOf(other.source)]
+			return sharesPlace(one.request, nil, &f.PodSets[f.set(t.PodSet)].Request, nil)
 		})
 	})
 }
