@@ -221,11 +221,8 @@ func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
 			if t.Node != n.source.ID || t.Phase != allot.Terminating {
 				return false
 			}
-			if len(one.task.devices) > 0 {
-				return slices.ContainsFunc(t.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
-			}
 			f := &other.forms[leavingFormOf(other.source)]
-			return sharesPlace(one.request, nil, &f.PodSets[f.set(t.PodSet)].Request, nil)
+			return sharesPlace(one.request, one.task.devices, &f.PodSets[f.set(t.PodSet)].Request, t.Devices)
 		})
 	})
 }
