@@ -108,7 +108,7 @@ func (w *waiting) goThrough(promises map[string]*promised, of string, p *promise
 		w.through[of] = make(map[string]bool)
 	}
 	for _, id := range p.source.Promise.WaitsFor {
-		if w.through[of][id] = true; promises[id] == nil || promises[id] == p || id == of {
+		if w.through[of][id] = true; promises[id] == nil || promises[id] == p || promises[id].to > p.from { // for what it has itself may be leaving
 			continue
 		}
 		if w.through[id] == nil {
@@ -181,7 +181,7 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 			t := &other.source.Tasks[i]
 			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) {
 				f := &other.forms[leavingFormOf(other.source)]
-				if asks := &f.PodSets[f.set(t.PodSet)].Request; !w.isClaimed(n, other.source.ID, t, asks) {
+				if asks := &f.PodSets[f.set(t.PodSet)].Request; !w.isClaimed(n, t, asks) {
 					then.book(asks, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
 				}
 			}
@@ -206,10 +206,24 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 
 // isClaimed says whether somebody who is gone by then claims what a task asks that is leaving, and so waits
 // for it first.
-func (w *waiting) isClaimed(n *verifiedNode, id string, t *allot.Task, asks *allot.Request) bool {
+func (w *waiting) isClaimed(n *verifiedNode, t *allot.Task, asks *allot.Request) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && (one.claims || slices.Contains(one.after, id)) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
+		return goes && (one.claims || w.isToClaim(n, &one)) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
+	})
+}
+
+// isToClaim says whether somebody waits by the plan for what was leaving its own place on a node before that.
+func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
+	return slices.ContainsFunc(one.after, func(id string) bool {
+		other := w.workloads[id]
+		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
+			if t.Node != n.source.ID || t.Phase != allot.Terminating {
+				return false
+			}
+			f := &other.forms[leavingFormOf(other.source)]
+			return sharesPlace(one.request, one.task.devices, &f.PodSets[f.set(t.PodSet)].Request, t.Devices)
+		})
 	})
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 
@@ -306,16 +305,15 @@ func (s gathering) stands(p *promise) bool {
 // waitedFor are the tasks that stood on devices when these were gathered, and could not stay there beside
 // what is gathered and promised. As much as they have is nobody's once they have left but of whom the places are
 // gathered for. What stands behind that one is of these.
-func (s gathering) waitedFor(p *promise) iter.Seq2[int32, *Seat] {
-	return func(yield func(int32, *Seat) bool) {
-		over := s.overfull(p)
-		for i, one := range s.behind().standing() {
-			place := one.place(s.world)
-			if (one.commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p)) && !yield(i, one) {
-				return
-			}
+func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
+	over := s.overfull(p)
+	for i, one := range s.behind().standing() {
+		place := one.place(s.world)
+		if one.commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
+			stays = append(stays, s.stayOf(i, one))
 		}
 	}
+	return stays
 }
 
 // overfull are the devices that are gathered, by node, that have not enough for all that stands there, is

@@ -369,14 +369,11 @@ func (s promising) hold(p *promise) {
 
 // makesWay are the tasks that are gone once the promise is in use, whenever else they would be: those
 // behind it, and those for whose places it gathers.
-func (s promising) makesWay(p *promise) (stays []placement.Stay) {
-	if !p.gathers {
-		return s.behind().staysBehind(p)
+func (s promising) makesWay(p *promise) []placement.Stay {
+	if p.gathers {
+		return s.gathering().waitedFor(p)
 	}
-	for i, one := range s.gathering().waitedFor(p) {
-		stays = append(stays, s.stayOf(i, one))
-	}
-	return stays
+	return s.behind().staysBehind(p)
 }
 
 // tellWay tells a profile of who makes way for the promise: when its time comes, or that is when they

@@ -31,20 +31,12 @@ func (s telling) waits() map[int32][]int32 {
 	})
 	all.waits, all.waitsAt = make(map[int32][]int32, len(all.list)), s.pool.changes+1
 	all.through = make(map[int32][]int32, len(all.list))
-	beside := []moment{{}}
-	for _, p := range gathered { // until it is known who would be in its way beside all others
-		for i := range s.gathering().waitedFor(p) {
-			all.waits[p.work] = append(all.waits[p.work], i) // once for each task
-		}
-		all.goThrough(p.work)
-		beside = append(beside, moment{max(s.world.Now, 0), []*promise{p}})
-	}
 	for i, p := range inTime {
-		one := awaiting{telling: s, p: p, before: inTime[:i], beside: beside}
+		one := awaiting{telling: s, p: p, before: inTime[:i], beside: []moment{{}}}
 		all.waits[p.work] = one.list()
 		all.goThrough(p.work)
 	}
-	beside = []moment{{}} // what is gathered is held while each of the others is in use
+	beside := []moment{{}} // what is gathered is held while each of the others is in use
 	for i, p := range inTime {
 		if i+1 == len(inTime) || inTime[i+1].at > p.at {
 			beside = append(beside, moment{p.at, inTime[:i+1]})
@@ -68,8 +60,7 @@ func (all *promises) goThrough(work int32) {
 }
 
 // An awaiting asks whom a promise waits for, where those before it in time are given, of which all may be in use
-// when it begins, and the moments at which others besides have begun: what is gathered is held at each of these, and
-// all else both while others wait for what is gathered and once they have it.
+// when it begins, and the moments at which others besides have begun: what is gathered is held at each of these.
 type awaiting struct {
 	telling
 	p      *promise
@@ -79,8 +70,6 @@ type awaiting struct {
 	// implied are those for whom one of these waits whom it waits for; stay are those that could last for ever.
 	implied map[int32]bool
 	stay    []*goer
-	// away is by who gathers what has left for that one alone by then, of which no end is known.
-	away map[int32][]placement.Stay
 }
 
 // A moment is a time, and the promises that have begun by then.
@@ -258,9 +247,6 @@ func (s *awaiting) enter(then moment, there *goer) {
 				}
 			}
 		}
-		for _, stay := range s.away[other.work] {
-			_ = s.pool.Index.Give(stay.Shape, stay.Place) // it stands there
-		}
 		if s.until(other) > then.at {
 			s.give(s.inUse(other), -1)
 		}
@@ -371,13 +357,6 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 		stay := s.stayOf(i, one)
 		until := max(w.Now, s.promises.profile.Round(stay.Until), 0)
 		gone := !s.behind().stepsAside(one, i, p) && (p.gathers || until <= p.at)
-		by := s.awaitedBy(one, i)
-		if by != nil && !gone && !s.makesWayByThen(one, i) {
-			if s.away == nil {
-				s.away = make(map[int32][]placement.Stay)
-			}
-			s.away[by.work] = append(s.away[by.work], stay)
-		}
 		if gone || s.makesWayByThen(one, i) {
 			_ = x.Give(stay.Shape, stay.Place) // it stands there
 		}
@@ -448,18 +427,6 @@ func (s *awaiting) noteAside(g *goer, one *Seat, stay placement.Stay) {
 			g.aside[other.work] = append(g.aside[other.work], stay)
 		}
 	}
-}
-
-// awaitedBy is for whom places are gathered who waits for somebody who stands there.
-func (s *awaiting) awaitedBy(one *Seat, i int32) *promise {
-	for _, then := range s.beside {
-		for _, other := range then.begun {
-			if other.gathers && slices.Contains(s.promises.waits[other.work], i) && other.overlaps(s.world.Position[one.Node], one.Devices) {
-				return other
-			}
-		}
-	}
-	return nil
 }
 
 // bounds are the queues whose bounds keep the promise out while all is there that is gone by its time; none is
