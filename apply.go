@@ -270,7 +270,13 @@ func (ap *applier) result() (*State, error) {
 		return nil, &MismatchError{Problem: "it leads to an invalid state: " + invalid.Faults[0].String()}
 	}
 	for i := range ap.state.Workloads {
-		ap.keepPartial(&ap.state.Workloads[i])
+		w := &ap.state.Workloads[i]
+		ap.keepPartial(w)
+		if slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase != Terminating }) {
+			delete(ap.promised, w.ID) // it was promised something as it was to go, and did not
+		}
+	}
+	for i := range ap.state.Workloads {
 		ap.keepTimes(&ap.state.Workloads[i])
 	}
 	return ap.state, nil

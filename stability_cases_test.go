@@ -1,11 +1,18 @@
 package allot_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/deep"
+	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -58,6 +65,119 @@ func breaksInSomeWay(t *testing.T, file string) *failure {
 				return &failure{s, how, "", broken}
 			}
 		}
+	}
+	return nil
+}
+
+// B3 to B9, M5, X1: under policies of which any knobs of reserving are mixed with any others, with
+// what people reserve, durations and deadlines, a host comes to rest by the laws of all solves, a snapshot decides what
+// Solve does, and what is promised at rest stays.
+func TestStabilityOfMixed(t *testing.T) {
+	total := newStabilityStats()
+	failures := inParallel(deep.New(t, 2000), (*stabilityStats).steps, mixedLife, total)
+	total.log(t)
+	tellFailures(t, failures, total)
+}
+
+// mixedLife is live with all that is of time.
+func mixedLife(seed uint64, stats *stabilityStats) *failure {
+	random := rand.New(rand.NewPCG(seed, 23))
+	h := newStabilityHost(random)
+	cause := "the beginning"
+	for range causesPerLife {
+		h.mixTimes()
+		how := schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64(), mixed: true}
+		next, broken := rest(h.s, how, stats)
+		if broken != nil {
+			return &failure{h.s, how, cause, broken}
+		}
+		h.s = next
+		cause = h.change()
+		if plan, err := allot.Solve(h.s); err == nil && !plan.NextAt.IsZero() && h.rarely(2) {
+			h.s.Now, cause = plan.NextAt, cause+" and time"
+		}
+		stats.hostSteps++
+	}
+	return nil
+}
+
+// mixTimes draws anew how pools reserve, what people have reserved, and what some work says of its time.
+func (h *stabilityHost) mixTimes() {
+	if h.s.Now.IsZero() {
+		h.s.Now = time.Unix(1_000_000_000, 0).UTC()
+	}
+	for i := range h.s.Pools {
+		if r := &h.s.Pools[i].Policy.Reserve; h.rarely(3) {
+			*r = h.reserving()
+			h.s.Pools[i].Policy.DeadlinesFirst = h.rarely(3)
+		}
+	}
+	if h.rarely(3) {
+		h.s.Reservations = drawReserved(h.chance.(*rand.Rand), h.s)
+	}
+	seconds := func(most int) quota.Bound { return quota.Of(600 * int64(1+h.IntN(most))) }
+	for i := range h.s.Workloads {
+		w := &h.s.Workloads[i]
+		if len(w.Tasks) > 0 || w.Reserved != nil || h.rarely(2) {
+			continue
+		}
+		w.Duration, w.TimeLimit, w.MinDuration, w.NotBefore, w.Deadline = quota.Bound{}, quota.Bound{}, 0, time.Time{}, allot.Deadline{}
+		if h.rarely(2) {
+			w.Duration = seconds(20)
+		}
+		if h.rarely(2) {
+			w.TimeLimit = seconds(30)
+		}
+		switch h.IntN(12) {
+		case 0:
+			w.NotBefore = h.s.Now.Add(time.Duration(h.IntN(60)) * time.Minute)
+		case 1:
+			w.Deadline.Start = h.s.Now.Add(time.Duration(h.IntN(600)) * time.Minute)
+		case 2:
+			w.MinDuration = 600
+		}
+	}
+}
+
+// reserving draws the knobs of reserving.
+func (h *stabilityHost) reserving() allot.ReservePolicy {
+	r := allot.ReservePolicy{
+		Backfill: oneOf(h, queue.NoBackfill, queue.EASY, queue.EASY, queue.Conservative),
+		Depth:    h.IntN(4), GangsOnly: h.rarely(6), MaxPromises: h.IntN(8) / 5,
+		TrustDurations: h.rarely(3), Evictable: h.rarely(2), Gather: h.rarely(2), ChargeHeld: h.rarely(4),
+	}
+	for _, b := range []*quota.Bound{&r.After, &r.MaxHold, &r.RatherWait, &r.Horizon, &r.Resolution} {
+		if h.rarely(6) {
+			*b = quota.Of(600 * int64(h.IntN(12)))
+		}
+	}
+	if r.Resolution.Given() {
+		r.Resolution = quota.Of(max(1, r.Resolution.Amount()))
+	}
+	if h.rarely(6) {
+		r.MaxHeldPercent = quota.Of(10 * int64(h.IntN(11)))
+	}
+	if h.rarely(8) {
+		r.FromPriority = quota.Of(int64(h.IntN(3)))
+	}
+	return r
+}
+
+// decidesAlike says what a snapshot decides, or promises, otherwise than a plan of Solve.
+func decidesAlike(s *allot.State, p *allot.Plan) error {
+	snapshot, err := allot.NewSnapshot(s)
+	if err != nil {
+		return err
+	}
+	d, err := snapshot.Decide()
+	if err != nil {
+		return err
+	}
+	if err := sameActions(d.Actions(), p.Actions); err != nil {
+		return err
+	}
+	if got := d.Reservations(); fmt.Sprint(got) != fmt.Sprint(p.Reservations) {
+		return fmt.Errorf("promises %v, not %v", got, p.Reservations)
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ type schedule struct {
 	seed uint64
 	// rounds ends it early, with claims in flight; 0 goes on until rest.
 	rounds int
+	// mixed asks snapshots too what they decide, and what is promised at rest.
+	mixed bool
 }
 
 // A restError is a broken promise of stability.
@@ -51,6 +53,7 @@ type resting struct {
 	schedule
 	s     *allot.State
 	first *allot.Plan // the first plan
+	next  time.Time   // when the last plan says that it could be another
 	// calm: s came from a plan carried out in full that nothing had cut, and
 	// only what that plan evicted has left since. Then nothing is left to do but
 	// to start what is claimed (M5, S4).
@@ -147,6 +150,14 @@ func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
 	}
 	if err := verifyPlan(s, p); err != nil {
 		return nil, r.broken("verify", "%v", err)
+	}
+	if r.next = p.NextAt; r.mixed {
+		if err := decidesAlike(s, p); err != nil {
+			return nil, r.broken("snapshot", "%v", err)
+		}
+		if moved := anyMoved(p); r.calm && len(p.Actions) == 0 && moved != "" {
+			return nil, r.broken("promise", "%s with no new cause", moved)
+		}
 	}
 	return p, nil
 }
@@ -393,7 +404,12 @@ func (r *resting) later() *restError {
 		return nil
 	}
 	late := *r.s
-	late.Now = late.Now.Add(time.Hour)
+	if late.Now = late.Now.Add(time.Hour); !r.next.IsZero() && !r.next.After(late.Now) {
+		late.Now = r.next.Add(-time.Second) // until when nothing is decided otherwise (B10)
+	}
+	if !late.Now.After(r.s.Now) {
+		return nil
+	}
 	p, broken := r.solve(&late)
 	if broken == nil && len(p.Actions) > 0 {
 		broken = r.broken("later", "%v of %s, only because time passed", p.Actions[0].Kind, p.Actions[0].Workload)

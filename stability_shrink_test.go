@@ -48,6 +48,7 @@ func (f *failure) breaks(s *allot.State) *failure {
 		hows = append(hows, schedule{mode: f.how.mode, seed: seed})
 	}
 	for _, how := range hows {
+		how.mixed = f.how.mixed
 		if _, broken := rest(s, how, newStabilityStats()); broken != nil {
 			if g := (&failure{state: s, how: how, cause: f.cause, broken: broken}); g.law() == f.law() {
 				return g

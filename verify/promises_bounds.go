@@ -245,7 +245,7 @@ func (v *promising) kept() {
 		if was == nil || told[w.source.ID] || w.active > 0 || w.source.Ending || w.ended || was.Form < 0 || was.Form >= len(w.forms) || isEarly(w.source, v.state.Now) {
 			continue
 		}
-		if len(w.source.Tasks) == 0 && w.forms[was.Form].queue.pool.promises() {
+		if w.forms[was.Form].queue.pool.promises() {
 			v.fail("reservations", ruleKept, "%q was promised something, of which nothing is told", w.source.ID)
 		}
 	}

@@ -159,6 +159,9 @@ func (s gathering) sparesOthers(p *promise) bool {
 
 // leave has everything that is leaving be gone from the index, until the mark is undone.
 func (s gathering) leave() {
+	if !s.pool.Index.Releasing() {
+		return
+	}
 	w := s.world
 	for i := range w.Holdings {
 		if h := &w.Holdings[i]; h.Phase == Terminating && w.NodePool[h.Node] == s.index {
@@ -399,11 +402,13 @@ func (s promising) mayHold(p *promise) bool {
 	return held <= r.MaxHeld
 }
 
-// idle is how much of the places of a promise, in milli of devices, nobody uses now.
+// idle is how much of the places of a promise, in milli of devices, nobody uses now, or once what is
+// leaving has left: when that is decides nothing.
 func (s promising) idle(p *promise) (milli int64) {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	at := 0
 	m := s.pool.Index.Mark()
+	s.gathering().leave()
 	for set, n := range p.unit.Add {
 		for range n {
 			one := &p.stays[at]

@@ -126,7 +126,7 @@ func (s promising) keep() error {
 		}
 		if p := s.read(i); p != nil {
 			s.promises.add(p)
-		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.Status == waiting {
+		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.startsAnew() {
 			if k.Reserved.Gathers && k.NotBefore >= 0 { // it lets go
 				v.Code, v.Until = NotBefore, k.NotBefore
 			}
@@ -150,7 +150,7 @@ func (s promising) read(i int32) *promise {
 	k := &w.Works[i]
 	was := k.Reserved
 	d := w.Definition(k, was.Form)
-	if k.Status != waiting || k.Live >= 0 && w.holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
+	if !k.startsAnew() || k.Live >= 0 && w.holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
 		return nil
 	}
 	p := &promise{
@@ -178,6 +178,11 @@ func (s promising) read(i int32) *promise {
 	p.asks = slices.Clone(asks)
 	s.window(p)
 	return p
+}
+
+// startsAnew says whether a workload waits to start, be it that all that ran of it is leaving first (S5).
+func (k *Work) startsAnew() bool {
+	return k.Status == waiting || k.Status == leaving
 }
 
 // unitsOf are the units by which a workload that holds nothing may start.
@@ -458,7 +463,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 func (s promising) mayPromise(k *Work, it queue.Item) bool {
 	r := &s.pool.Policy.Reserve
 	f, d := s.world.FormOf(k, it.Form), s.world.Definition(k, it.Form)
-	if k.Status != waiting || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
+	if !k.startsAnew() || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
 	}
 	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(s.world), r.After) > max(s.world.Now, 0) {

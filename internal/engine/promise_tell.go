@@ -198,7 +198,7 @@ func (d *Decision) Reservations() (out []Reservation) {
 			out = append(out, one)
 		}
 		for _, p := range s.promises.withdrawn {
-			if s.promising().of(p.work) == nil && w.Works[p.work].Status == waiting {
+			if s.promising().of(p.work) == nil && w.Works[p.work].startsAnew() {
 				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: cmp.Or(p.cause, s.promising().telling().lostTo(p)), Promise: *p.was})
 			}
 		}
@@ -323,7 +323,8 @@ func (s telling) told(p *promise) Reservation {
 		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: slices.Clone(s.waits()[p.work]), Made: p.made, First: p.first,
 	}}
 	slices.SortFunc(out.Promise.WaitsFor, w.dividing().compareIDs)
-	if p.was == nil { // where it was in between nobody is told
+	out.Promise.WaitsFor = slices.Compact(out.Promise.WaitsFor) // some of it may be leaving, and something promised to it
+	if p.was == nil {                                           // where it was in between nobody is told
 		out.Promise.First = p.at
 	}
 	if p.gathers {
