@@ -177,6 +177,65 @@ func TestBackfillByTheBook(t *testing.T) {
 	}
 }
 
+// TestBackfillAsPublished: small loads on 100 processors of which a simulator of batch schedulers states when
+// each job ends under EASY and under conservative backfill, job by job (B3, B5). They are the figures of
+// scheduler/Input_test_files of PySS (github.com/dinesh121991/pyss), which follows Mu'alem and Feitelson 2001; a job is
+// comes, size, says and takes.
+func TestBackfillAsPublished(t *testing.T) {
+	for _, load := range []struct {
+		name               string
+		jobs               [][4]int // comes, size, says, takes
+		easy, conservative []int    // ends; nil is none that is stated
+	}{
+		{"bf 0", [][4]int{{0, 50, 100, 100}, {1, 100, 200, 100}, {2, 60, 100, 100}, {20, 10, 10, 10}}, []int{100, 200, 300, 30}, []int{100, 200, 300, 30}},
+		{"bf 1", [][4]int{{0, 50, 600, 600}, {1, 100, 200, 200}, {2, 60, 100, 100}, {10, 10, 100, 100}}, []int{600, 800, 900, 110}, []int{600, 800, 900, 110}},
+		{"bf 2", [][4]int{{0, 50, 800, 600}, {1, 60, 200, 200}, {2, 60, 400, 100}, {10, 10, 700, 600}}, []int{600, 800, 900, 610}, []int{600, 800, 900, 610}},
+		{
+			"bf 3: jobs are backfilled side by side",
+			[][4]int{{0, 15, 100, 100}, {0, 15, 100, 100}, {0, 15, 100, 100}, {0, 15, 100, 100}, {0, 15, 100, 100}, {0, 15, 100, 100},
+				{5, 60, 100, 100}, {6, 1, 11, 10}, {6, 1, 12, 10}, {6, 99, 1000, 100}, {7, 100, 1, 1}, {8, 1, 20, 2}, {8, 1, 21, 2}},
+			[]int{100, 100, 100, 100, 100, 100, 200, 16, 16, 300, 301, 10, 10}, []int{100, 100, 100, 100, 100, 100, 200, 16, 16, 300, 301, 10, 10},
+		},
+		{
+			"bf 4: many are backfilled, and not the last",
+			[][4]int{{0, 50, 100, 100}, {1, 95, 1000, 100}, {2, 95, 1000, 100}, {5, 1, 11, 10}, {6, 1, 12, 11}, {6, 1, 12, 12}, {6, 2, 12, 10},
+				{6, 95, 1000, 100}, {7, 100, 100, 100}, {8, 1, 20, 2}, {8, 1, 21, 2}, {10, 6, 1200, 1000}},
+			[]int{100, 200, 300, 15, 17, 18, 16, 400, 500, 10, 10, 1500}, []int{100, 200, 300, 15, 17, 18, 16, 400, 500, 10, 10, 1500},
+		},
+		{"bf 5: too long for the hole", [][4]int{{0, 50, 600, 600}, {10, 100, 400, 200}, {20, 10, 1000, 1000}}, []int{600, 800, 1800}, []int{600, 800, 1800}},
+		{"bf 6: too wide for it", [][4]int{{0, 50, 700, 600}, {10, 100, 400, 200}, {20, 60, 10, 10}}, []int{600, 800, 810}, []int{600, 800, 810}},
+		{"bf 7", [][4]int{{100, 50, 600, 100}, {101, 60, 600, 10}, {104, 50, 100, 100}}, []int{200, 214, 204}, []int{200, 214, 204}},
+		{"bf 8: in the order of arrival", [][4]int{{100, 60, 600, 100}, {101, 60, 600, 10}, {102, 60, 700, 10}, {103, 60, 600, 10}, {104, 60, 900, 10}},
+			[]int{200, 210, 220, 230, 240}, []int{200, 210, 220, 230, 240}},
+		{"easy 0", [][4]int{{0, 70, 100, 100}, {1, 80, 100, 100}, {2, 90, 100, 100}, {50, 20, 250, 250}}, []int{100, 200, 400, 300}, nil},
+		{"cons 0", [][4]int{{0, 70, 100, 100}, {1, 80, 100, 100}, {2, 90, 100, 100}, {50, 20, 250, 250}}, nil, []int{100, 200, 300, 550}},
+		{"cons 1", [][4]int{{0, 50, 800, 600}, {1, 100, 400, 200}, {2, 10, 200, 100}, {99, 10, 10, 10}, {100, 40, 31, 30}}, nil, []int{600, 800, 102, 109, 132}},
+		{"basic 20: all end at once", [][4]int{{0, 10, 2000, 1000}, {0, 10, 2000, 1000}, {10, 10, 3000, 990}, {10, 10, 3000, 990}, {20, 10, 1980, 980}, {20, 10, 1980, 980}, {30, 100, 2, 1}},
+			[]int{1000, 1000, 1000, 1000, 1000, 1000, 1001}, []int{1000, 1000, 1000, 1000, 1000, 1000, 1001}},
+		{"basic 24", [][4]int{{0, 100, 100, 100}, {1, 50, 50000, 100}, {2, 50, 30000, 100}, {3, 50, 200, 200}, {4, 50, 100, 100}, {5, 50, 100, 100}},
+			[]int{100, 200, 200, 400, 300, 400}, []int{100, 200, 200, 400, 300, 400}},
+	} {
+		var list []booking
+		for _, j := range load.jobs {
+			list = append(list, booking{comes: j[0], size: j[1], says: j[2], takes: j[3]})
+		}
+		for _, by := range []struct {
+			scheduler sim.Scheduler
+			ends      []int
+		}{{sim.EASY(), load.easy}, {sim.Conservative(), load.conservative}} {
+			if by.ends == nil {
+				continue
+			}
+			r := mustRun(t, asInput(list, 100), sim.Options{Scheduler: by.scheduler, Check: true})
+			for i, want := range by.ends {
+				if got := int(r.Jobs[i].FirstStart/time.Second) + list[i].takes; got != want {
+					t.Errorf("%s, %s: job %d ends at %d, published is %d", load.name, by.scheduler.Name, i, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestPromisesByHand: one node of 4 GPUs. a holds 3 up to 100 s, b asks 4 and is promised
 // 100 s, c asks 1 for 80 s and passes, d asks 1 for 200 s and waits behind b.
 func TestPromisesByHand(t *testing.T) {
