@@ -307,7 +307,7 @@ func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
 		}
 	}
 	parts = w.chained(gone, at)
-	w.lastFirst(parts)
+	lastFirst(w, parts)
 	return parts
 }
 
@@ -366,7 +366,7 @@ func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
 		}
 		parts[last].tasks, parts[last].why = append(parts[last].tasks, w.Holdings[i]), max(parts[last].why, why)
 	}
-	w.lastFirst(parts)
+	lastFirst(w, parts)
 	return parts
 }
 
@@ -380,7 +380,7 @@ func sameChain(takings []taking, a, b []int32) bool {
 
 // lastFirst has of each pod set, whose tasks are alike, the last go first (M6), but for those that go as people
 // have reserved their places (B9).
-func (w closing) lastFirst(parts []takenPart) {
+func lastFirst(w closing, parts []takenPart) {
 	if len(parts) < 2 {
 		return
 	}
