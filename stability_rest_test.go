@@ -155,7 +155,7 @@ func (r *resting) solve(s *allot.State) (*allot.Plan, *restError) {
 		if err := decidesAlike(s, p); err != nil {
 			return nil, r.broken("snapshot", "%v", err)
 		}
-		if moved := anyMoved(p); r.calm && len(p.Actions) == 0 && moved != "" {
+		if moved := anyMoved(p); r.calm && s == r.s && len(p.Actions) == 0 && moved != "" {
 			return nil, r.broken("promise", "%s with no new cause", moved)
 		}
 	}

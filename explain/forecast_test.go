@@ -62,7 +62,7 @@ func TestForecastsTell(t *testing.T) {
 	d := decide(t, must(scenario.State(`
 policy reserve.backfill=easy no-consolidation
 nodes n1..n2 gpu=1
-submit gone gpu=1 at=0h
+submit gone gpu=1 at=0h ending
 terminate gone since=0h on n1[0]
 submit held gpu=1 for=1h at=0h
 claim held since=0h on n1[0]

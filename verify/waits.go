@@ -102,7 +102,8 @@ func (v *promising) lastOf(id string, p *promised) (last int64) {
 	return last
 }
 
-// goThrough notes for whom a promise waits, and for whom these wait.
+// goThrough notes for whom a promise waits, and for whom these wait: not of one that is promised something for
+// later, of which it waits for what is leaving.
 func (w *waiting) goThrough(promises map[string]*promised, of string, p *promised) {
 	if w.through[of] == nil {
 		w.through[of] = make(map[string]bool)
