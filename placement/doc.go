@@ -238,12 +238,15 @@
 //     class or enough devices of one model are not there.
 //     So W minds how much is free of what else a task needs, F only whether there is
 //     enough.
-//   - S, scarce: what the task takes in milli, times the scarcity of those devices:
-//     over the targets that only some devices can serve, this one among them, the
-//     sum of the target's part of all that is asked, times all devices over those,
-//     each rounded down to 2^-20. A device serves a target if it is accepted and its
-//     node would take the target, were it empty, whatever its slots, labels, taints
-//     and health.
+//   - S, scarce: what the task takes in milli, of memory what its part is of the smallest
+//     device that it accepts, times the price of the node. That is the sum, over the targets that
+//     this node serves and not all nodes with devices do, of the target's part of all that is asked, rounded down
+//     to 2^-20, times what is free now of all nodes over what is free of those that serve it;
+//     of targets that the same nodes serve together, rounded down to 2^-20, too. Targets that accept some models or
+//     classes alone count three times, as nothing else keeps room for them. A node serves a target
+//     that it would take, were it empty, whatever its slots, labels, taints and health.
+//     So the nodes of a model grow dear as they fill before the others do, and cheap where
+//     more is left there than those ask who can go nowhere else.
 //   - A: what is free on the node after the task of what runs out first, the devices or
 //     the resource [Scoring.CPU]. u is what the mix asks of devices over what it asks of that
 //     resource, each as a part of what all nodes have. Where u is 1 or more, A is what is free of
@@ -313,8 +316,10 @@
 // states of devices, whatever their order, and what free amounts are enough for;
 // F is a product of two short lists of numbers then, and where a task leads from
 // a state is looked up. Both are forgotten when far more are known than there are
-// nodes, so that memory stays flat. ShadowPrice does the same, with V and S by state
-// of devices and what each target finds enough of by free amounts.
+// nodes, so that memory stays flat. ShadowPrice does the same, with V by state
+// of devices and what each target finds enough of by free amounts. S changes with every task that
+// comes or goes, and is the same of all nodes that serve the same targets, a ground: scores are
+// without it, each ground has a tournament of its own, and a Find compares those who win, with S.
 //
 // # Invariants
 //
@@ -359,7 +364,7 @@
 // addition parts of the mix, and ShadowPrice targets of it, for each way to use a
 // node. The first Find of ShadowPrice after a SetScoring solves its program, some 0.5
 // ms for 12 sizes and 5 ms for 32, at worst 0.1 s, and takes O(targets × distinct
-// nodes). A level on which nodes come and go far apart costs a scan of n/64 words at
+// nodes), and each Find after a change O(grounds × lists of grounds that serve some target). A level on which nodes come and go far apart costs a scan of n/64 words at
 // worst. Which devices are best is computed once for each make of node and set of free
 // devices, and looked up then: the first time it takes a few µs for 8 devices and up
 // to some ms for 16. That a task requires an island adds a look at each island of a node

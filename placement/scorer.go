@@ -87,16 +87,27 @@ func (s *scorer) cpuLeft(x *Index, v int32) int64 {
 const nowhere = math.MinInt64
 
 // A scoreboard holds, for one shape and strategy, each node's score and the node
-// that wins: a tournament tree over the positions, of which a change plays the
-// matches on one path again.
+// that wins.
 type scoreboard struct {
 	shape    *shape
 	strategy Strategy
 	read     uint64  // of Index.moved
 	score    []int64 // by node, higher first
 	tie      []int64 // by node, lower first; nil for none
-	winner   []int32 // by match: 1 is the final, 2i and 2i+1 lead to i; −1 is nobody
 	asks     ask
+	// brackets are one of all nodes or, of ShadowPrice, one for each ground.
+	brackets []bracketOf
+}
+
+// A bracketOf is a tournament tree over the positions of some nodes, of which a change plays
+// the matches on one path again.
+type bracketOf struct {
+	nodes  []int32 // ascending; nil is all of them
+	winner []int32 // by match: 1 is the final, 2i and 2i+1 lead to i; −1 is nobody
+}
+
+func newBracketOf(nodes []int32, n int) bracketOf {
+	return bracketOf{nodes, make([]int32, 1<<bits.Len(uint(max(1, n-1))))}
 }
 
 func (x *Index) newScoreboard(sh *shape, st Strategy) *scoreboard {
@@ -108,8 +119,14 @@ func (x *Index) newScoreboard(sh *shape, st Strategy) *scoreboard {
 	if x.scoring.Ties != ByPosition || st == ShadowPrice {
 		b.tie = make([]int64, n)
 	}
-	b.winner = make([]int32, 1<<bits.Len(uint(max(1, n-1))))
 	x.scorer.prepare(x, b)
+	if st != ShadowPrice {
+		b.brackets = []bracketOf{newBracketOf(nil, n)}
+	} else {
+		for _, g := range x.scorer.shadows.scarcity.grounds {
+			b.brackets = append(b.brackets, newBracketOf(g.nodes, len(g.nodes)))
+		}
+	}
 	x.scorer.catchUp(x)
 	b.anew(x)
 	return b
@@ -126,12 +143,32 @@ func (b *scoreboard) best(x *Index) int32 {
 			// A node that changed several times is looked at once.
 			if v := moved.at(b.read); x.scorer.last[v] == b.read+1 {
 				if b.look(x, v) {
-					b.play(v)
+					b.play(x, v)
 				}
 			}
 		}
 	}
-	return b.winner[1]
+	if b.strategy == ShadowPrice {
+		return b.cheapest(&x.scorer.shadows.scarcity)
+	}
+	return b.brackets[0].winner[1]
+}
+
+// cheapest is the best of those that win on the grounds, each with what its ground is scarce.
+func (b *scoreboard) cheapest(c *scarcity) int32 {
+	c.price()
+	best, least := int32(-1), int64(0)
+	for g := range b.brackets {
+		v := b.brackets[g].winner[1]
+		if v < 0 {
+			continue
+		}
+		tie := b.tie[v] + c.dear(g, b.asks.milli)
+		if best < 0 || b.score[v] > b.score[best] || b.score[v] == b.score[best] && (tie < least || tie == least && v < best) {
+			best, least = v, tie
+		}
+	}
+	return best
 }
 
 // anew scores every node.
@@ -139,8 +176,11 @@ func (b *scoreboard) anew(x *Index) {
 	for v := range b.score {
 		b.look(x, int32(v))
 	}
-	for i := len(b.winner) - 1; i > 0; i-- {
-		b.winner[i] = b.match(i)
+	for i := range b.brackets {
+		t := &b.brackets[i]
+		for at := len(t.winner) - 1; at > 0; at-- {
+			t.winner[at] = b.match(t, at)
+		}
 	}
 	b.read = x.moved.written
 }
@@ -164,19 +204,24 @@ func (b *scoreboard) look(x *Index, v int32) bool {
 }
 
 // play plays the matches of node v again, as far as their outcome can change.
-func (b *scoreboard) play(v int32) {
-	for i := (int(v) + len(b.winner)) / 2; i > 0; i /= 2 {
-		w := b.match(i)
-		if w == b.winner[i] && w != v {
+func (b *scoreboard) play(x *Index, v int32) {
+	t, at := &b.brackets[0], v
+	if b.strategy == ShadowPrice {
+		c := &x.scorer.shadows.scarcity
+		t, at = &b.brackets[c.of[v]], c.slot[v]
+	}
+	for i := (int(at) + len(t.winner)) / 2; i > 0; i /= 2 {
+		w := b.match(t, i)
+		if w == t.winner[i] && w != v {
 			return
 		}
-		b.winner[i] = w
+		t.winner[i] = w
 	}
 }
 
 // match returns the node that wins match i; the lower position, if both are as good.
-func (b *scoreboard) match(i int) int32 {
-	l, r := b.side(2*i), b.side(2*i+1)
+func (b *scoreboard) match(t *bracketOf, i int) int32 {
+	l, r := b.side(t, 2*i), b.side(t, 2*i+1)
 	switch {
 	case r < 0 || b.score[r] == nowhere:
 		if l >= 0 && b.score[l] == nowhere {
@@ -192,12 +237,14 @@ func (b *scoreboard) match(i int) int32 {
 }
 
 // side returns the node that comes to a match from i, or −1.
-func (b *scoreboard) side(i int) int32 {
-	switch v := i - len(b.winner); {
-	case v < 0:
-		return b.winner[i]
-	case v < len(b.score):
-		return int32(v)
+func (b *scoreboard) side(t *bracketOf, i int) int32 {
+	switch at := i - len(t.winner); {
+	case at < 0:
+		return t.winner[i]
+	case t.nodes != nil && at < len(t.nodes):
+		return t.nodes[at]
+	case t.nodes == nil && at < len(b.score):
+		return int32(at)
 	}
 	return -1
 }

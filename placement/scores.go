@@ -4,9 +4,10 @@ import "math/bits"
 
 // An ask is what a shape asks, as the scores count it.
 type ask struct {
-	cpu  int64   // of the resource that is weighed
-	need []int64 // of each resource that the mix asks
-	part int32   // the devices that it asks, see fragments.moves
+	cpu   int64   // of the resource that is weighed
+	need  []int64 // of each resource that the mix asks
+	part  int32   // the devices that it asks, see fragments.moves
+	milli int64   // of devices, where that counts, see shadows.takes
 }
 
 // prepare sets the board up for its strategy.
@@ -26,6 +27,7 @@ func (s *scorer) prepare(x *Index, b *scoreboard) {
 			s.shadows = x.newShadows()
 		}
 		s.shadows.prepare(x, b)
+		b.asks.milli = s.shadows.takes(x, b.shape)
 	}
 }
 

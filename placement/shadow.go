@@ -16,12 +16,6 @@ const (
 	freeParts = 100
 	// lossBits are the bits behind the point of a loss in milli.
 	lossBits = 10
-	// scarcityBits are those of scarcityUnit, which is one milli of fragmentation for each milli taken.
-	scarcityBits = 20
-	scarcityUnit = 1 << scarcityBits
-	// maxScarcity is the largest scarcity of a device, so that the sum over the devices
-	// of a node fits an int64.
-	maxScarcity = 1 << 46
 	// mostLimits is how many numbers about stocks are remembered before all of them are
 	// forgotten: two megabytes.
 	mostLimits = 1 << 18
@@ -29,21 +23,20 @@ const (
 
 // shadows is what ShadowPrice knows beyond fragments: what the free devices of a
 // node are worth (V), how scarce they are (S), and how much of them the mix can use
-// with what is free beside them (W). V and S follow from the vector, W from the
-// vector and what exactly is free of other amounts, a stock.
+// with what is free beside them (W). V follows from the vector, W from the
+// vector and what exactly is free of other amounts, a stock, and S from what is free in all.
 type shadows struct {
 	*fragments
 	worth    *worth
 	wanted   []want
 	sizes    []int64 // by part: what it takes of a device, in milli
-	scarcity []int64 // by body × devices of an order
-	most     int     // devices of an order
+	scarcity scarcity
 	shortage shortage
 
-	value, scarce []int64 // by vector
-	pieces        []int64 // by vector × parts: milli that whole parts make up
-	stocks        interner
-	limits        []int64 // by stock × wanted: milli for which there is enough
+	value  []int64 // by vector
+	pieces []int64 // by vector × parts: milli that whole parts make up
+	stocks interner
+	limits []int64 // by stock × wanted: milli for which there is enough
 
 	standing []standing // by node
 	stock    []int64    // scratch
@@ -57,8 +50,8 @@ type want struct {
 	need   []int64 // by resource of the mix
 }
 
-// A standing is what a node has before a task: V, S and what of F and W decides.
-type standing struct{ value, scarce, fragment int64 }
+// A standing is what a node has before a task: V and what of F and W decides.
+type standing struct{ value, fragment int64 }
 
 func (x *Index) newShadows() *shadows {
 	mix, foreseen := foresee(x)
@@ -68,9 +61,6 @@ func (x *Index) newShadows() *shadows {
 // shadowsOf is what is known of a mix whose targets from foreseen on are foreseen.
 func shadowsOf(x *Index, mix []Target, foreseen int) *shadows {
 	s := &shadows{fragments: x.newFragments(mix, true), standing: make([]standing, len(x.nodes))}
-	for i := range s.layouts {
-		s.most = max(s.most, len(s.layouts[i].devices))
-	}
 	s.stocks, s.stock = newInterner(len(s.asked)), make([]int64, len(s.asked))
 	s.readMix(x, mix, foreseen)
 	s.lookAll(x)
@@ -80,7 +70,6 @@ func shadowsOf(x *Index, mix []Target, foreseen int) *shadows {
 // readMix computes prices and scarcity from the targets that some node would take. Those
 // from foreseen on have no part in the prices.
 func (s *shadows) readMix(x *Index, mix []Target, foreseen int) {
-	s.scarcity = make([]int64, len(s.bodies)*s.most)
 	for i := range s.parts {
 		s.sizes = append(s.sizes, s.sizeOf(x, &s.parts[i].shape))
 	}
@@ -167,36 +156,6 @@ func (s *shadows) acceptedBy(x *Index, t *target) (n int64) {
 	return n
 }
 
-// readScarcity sums for each device the demand of the targets that can use it, but
-// not all devices, by how few those are.
-func (s *shadows) readScarcity(x *Index, demands []int64) {
-	all, demand := int64(0), int64(0)
-	for i := range s.bodies {
-		all += s.bodies[i].nodes * int64(len(x.layouts[s.bodies[i].layout].scale))
-	}
-	for _, d := range demands {
-		demand += d
-	}
-	for i := range s.targets {
-		t := &s.targets[i]
-		accepted := s.acceptedBy(x, t)
-		if accepted == 0 || accepted == all {
-			continue
-		}
-		high, low := bits.Mul64(uint64(demands[i]), scarcityUnit)
-		share, _ := bits.Div64(high, low, uint64(demand))
-		scarcity := int64(share) * all / accepted
-		for b := range s.bodies {
-			devices := s.hosts(x, t, &s.bodies[b])
-			for at, d := range s.layouts[s.bodies[b].layout].devices {
-				if devices&(1<<d) != 0 {
-					s.scarcity[b*s.most+at] = min(s.scarcity[b*s.most+at]+scarcity, maxScarcity)
-				}
-			}
-		}
-	}
-}
-
 // limit keeps memory flat, as that of fragments does.
 func (s *shadows) limit(x *Index) {
 	if s.stocks.count*(len(s.asked)+len(s.wanted)) > mostLimits {
@@ -204,7 +163,7 @@ func (s *shadows) limit(x *Index) {
 		s.limits = s.limits[:0]
 	}
 	if s.fragments.limit(x) {
-		s.value, s.scarce, s.pieces = s.value[:0], s.scarce[:0], s.pieces[:0]
+		s.value, s.pieces = s.value[:0], s.pieces[:0]
 		s.lookAll(x)
 	}
 }
@@ -219,10 +178,11 @@ func (s *shadows) lookAll(x *Index) {
 func (s *shadows) look(x *Index, v int32) {
 	vector, free := s.vectorOf(x, v, 0, nil), x.freeOf(v)
 	s.vector[v] = vector
+	s.scarcity.look(v, s.free[vector])
 	s.standing[v] = s.of(vector, s.cellOf(free, nil), s.stockOf(free, nil))
 }
 
-// of is V, S, and 20·F − 3·W of a vector, a cell and a stock.
+// of is V and 20·F − 3·W of a vector, a cell and a stock.
 func (s *shadows) of(vector, cell, stock int32) standing {
 	for len(s.value) <= int(vector) {
 		s.learn(int32(len(s.value)))
@@ -234,7 +194,7 @@ func (s *shadows) of(vector, cell, stock int32) standing {
 		w := &s.wanted[i]
 		usable += w.weight * min(pieces[w.part], limits[i])
 	}
-	return standing{s.value[vector], s.scarce[vector], fragmentParts*s.amount(vector, cell) - usableParts*usable}
+	return standing{s.value[vector], fragmentParts*s.amount(vector, cell) - usableParts*usable}
 }
 
 // learn computes what follows from a vector, the next that is not known.
@@ -243,13 +203,11 @@ func (s *shadows) learn(vector int32) {
 	b, left := tuple[0], tuple[1:]
 	body := &s.bodies[b]
 	o := &s.layouts[body.layout]
-	value, scarce := int64(0), int64(0)
+	value := int64(0)
 	for at := range o.devices {
-		milli := left[at] / o.scale[at]
-		value += s.worth.value[milli]
-		scarce += milli * s.scarcity[int(b)*s.most+at]
+		value += s.worth.value[left[at]/o.scale[at]]
 	}
-	s.value, s.scarce = append(s.value, value), append(s.scarce, scarce)
+	s.value = append(s.value, value)
 	for i := range s.parts {
 		// Of memory whole parts can make up more than is free: their size is rounded up,
 		// and that of the smallest device.
@@ -307,13 +265,12 @@ func timesOver(a, b, c int64) int64 {
 }
 
 // rate is the key of a node's task that leads to a vector, lower first: V lost; then
-// what else is lost.
+// what else is lost but for S, which is the same however the node takes it.
 func (s *shadows) rate(v, vector int32, left remainder) rating {
 	before, after := &s.standing[v], s.of(vector, left.cell, left.stock)
 	spared := floorShifted(before.fragment-after.fragment, fragmentParts*max(1, s.weight))
-	scarce := (before.scarce - after.scarce) >> (scarcityBits - lossBits)
 	free := (s.shortage.devices*s.free[vector] + left.short) >> (shortageBits - lossBits) / freeParts
-	return rating{before.value - after.value, scarce - spared + free}
+	return rating{before.value - after.value, free - spared}
 }
 
 // floorShifted returns a·2^lossBits/b rounded down, for b > |a|/2^17.

@@ -16,7 +16,7 @@ import (
 type shadowTerms struct {
 	worth    *worth
 	targets  []shadowTarget // those that some empty node takes
-	scarcity [][]int64      // by node and device, in 2^-20
+	scarcity []int64        // by node, in 2^-20
 	devices  int64          // how much what is free of devices counts, in 2^-20
 }
 
@@ -204,36 +204,65 @@ func (m *scored) freeShort(s *shadowTerms, r Request, v int) *big.Rat {
 	return sum
 }
 
+// addScarcity says how dear a milli is of each node: of each target that some nodes serve, and not all
+// with devices, its part of what is asked by what of all that is free is free there.
 func (m *scored) addScarcity(s *shadowTerms, demand int64) {
+	s.scarcity = make([]int64, len(m.nodes))
 	all := int64(0)
-	for _, n := range m.nodes {
-		s.scarcity = append(s.scarcity, make([]int64, len(n.Devices)))
-		all += int64(len(n.Devices))
+	for v := range m.nodes {
+		all += m.gpuLeft(v)
 	}
+	shares := map[string]int64{} // of targets that the same nodes serve
 	for _, t := range s.targets {
-		type device struct{ node, index int }
-		var usable []device
+		on, some := make([]byte, len(m.nodes)), false
 		for v, n := range m.nodes {
-			for i, d := range n.Devices {
-				if m.hostedBy(t.Request, v) && accepted(t.Request, d) {
-					usable = append(usable, device{v, i})
-				}
+			if on[v] = '-'; m.hostedBy(t.Request, v) || len(n.Devices) == 0 {
+				on[v] = '+'
+			}
+			some = some || on[v] == '-'
+		}
+		share := new(big.Int).Lsh(big.NewInt(t.demand), 20)
+		times := int64(1)
+		if t.Request.Models != nil || t.Request.Classes != nil {
+			times = 3
+		}
+		if some {
+			shares[string(on)] += times * share.Quo(share, big.NewInt(demand)).Int64()
+		}
+	}
+	for on, share := range shares {
+		free := int64(0)
+		for v := range m.nodes {
+			if on[v] == '+' {
+				free += m.gpuLeft(v)
 			}
 		}
-		if n := int64(len(usable)); n < all {
-			for _, d := range usable {
-				share := new(big.Int).Lsh(big.NewInt(t.demand), 20)
-				s.scarcity[d.node][d.index] += share.Quo(share, big.NewInt(demand)).Int64() * all / n
+		for v := range m.nodes {
+			if on[v] == '+' && free > 0 {
+				price := new(big.Int).Mul(big.NewInt(share), big.NewInt(all))
+				s.scarcity[v] += price.Quo(price, big.NewInt(free)).Int64()
 			}
 		}
 	}
 }
 
-// shadowNode is V, S, and 20 F − 3 W of a node.
-func (m *scored) shadowNode(s *shadowTerms, v int) (value, scarce int64, rest *big.Int) {
+// takes is what a request takes in milli, of memory what its part is of the smallest device that it accepts.
+func (m *scored) takes(r Request) int64 {
+	size := int64(1)
+	for v := range m.nodes {
+		for _, d := range m.nodes[v].Devices {
+			if unit := max(1, d.Memory); accepted(r, d) {
+				size = max(size, (part(r, d)+unit-1)/unit)
+			}
+		}
+	}
+	return min(size, 1000) * int64(r.Devices)
+}
+
+// shadowNode is V and 20 F − 3 W of a node.
+func (m *scored) shadowNode(s *shadowTerms, v int) (value int64, rest *big.Int) {
 	for i := range m.nodes[v].Devices {
 		value += s.worth.value[m.milli(v, i)]
-		scarce += m.milli(v, i) * s.scarcity[v][i]
 	}
 	rest = big.NewInt(20 * m.fragments(v))
 	for _, t := range s.targets {
@@ -264,22 +293,22 @@ func (m *scored) shadowNode(s *shadowTerms, v int) (value, scarce int64, rest *b
 		}
 		rest.Sub(rest, usable.Mul(usable, big.NewInt(3*t.Weight)))
 	}
-	return value, scarce, rest
+	return value, rest
 }
 
 // shadowKey is what a task in its place is chosen by, lower first.
 func (m *scored) shadowKey(s *shadowTerms, r Request, p Place) []int64 {
 	v := int(p.Node)
 	then := m.after(r, p)
-	value, scarce, rest := m.shadowNode(s, v)
-	valueThen, scarceThen, restThen := then.shadowNode(s, v)
+	value, rest := m.shadowNode(s, v)
+	valueThen, restThen := then.shadowNode(s, v)
 	weight := int64(0)
 	for _, t := range m.scoring.Mix {
 		weight += t.Weight
 	}
 	spared := new(big.Rat).SetFrac(rest.Sub(rest, restThen), big.NewInt(20*max(1, weight)))
 	spared.Mul(spared, big.NewRat(1024, 1))
-	taken := big.NewRat(scarce-scarceThen, 1<<10)
+	taken := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(m.takes(r)), big.NewInt(s.scarcity[v])), big.NewInt(1<<10))
 	free := then.freeShort(s, r, v)
 	free.Mul(free, big.NewRat(1024, 100<<20))
 	return []int64{value - valueThen, floor(taken) - floor(spared) + floor(free)}

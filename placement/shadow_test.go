@@ -24,18 +24,14 @@ func TestShadowTerms(t *testing.T) {
 	if got := pricesOf(s.worth, []int64{499, 500, 1000}); !slices.Equal(got, []string{"0", "1/2", "1"}) {
 		t.Errorf("prices %v", got)
 	}
-	const scarcity = scarcityUnit * 2 / 3 * 3 / 2
-	for v, row := range []struct{ value, free, fragment, usable int64 }{
+	for v, row := range []struct{ value, fragment, usable int64 }{
 		// F: all that is free to what asks three devices and to what asks none.
 		// W: 2 × 2000 and 2000, which both the devices and the cores are enough for.
-		{4, 2000, (9 + 4) * 2000, 2*2000 + 2000},
+		{4, (9 + 4) * 2000, 2*2000 + 2000},
 		// F: to what asks two as well. W: 2 × 1000.
-		{2, 1000, (1 + 9 + 4) * 1000, 2 * 1000},
+		{2, (1 + 9 + 4) * 1000, 2 * 1000},
 	} {
-		want := standing{row.value * s.worth.unit / 2, row.free * scarcity, 20*row.fragment - 3*row.usable}
-		if v == 1 {
-			want.scarce = 0
-		}
+		want := standing{row.value * s.worth.unit / 2, 20*row.fragment - 3*row.usable}
 		if s.standing[v] != want {
 			t.Errorf("P4 node %d: %+v, want %+v", v, s.standing[v], want)
 		}
@@ -48,12 +44,50 @@ func TestShadowTerms(t *testing.T) {
 	}
 	// A task of the first kind on n0: 1500 are left, of no use any more to what asks
 	// two; W falls by 2 × 500 and 2000. F falls by 13 × 500 and grows by 1500:
-	// (20 × 5000 − 3 × 3000)/(20 × 16) = 284.375 are spared, 500 milli as scarce as one are
-	// taken, less a little, and 1500 are left free: 500 − 284.375 + 15.
+	// (20 × 5000 − 3 × 3000)/(20 × 16) = 284.375 are spared, and 1500 are left free: 15 − 284.375.
 	b := x.newScoreboard(x.shape(x.Shape(asks(2000, 1, 500))), BestFit)
-	want := rating{s.worth.unit / 2, 500<<lossBits - 1 - 284.375*(1<<lossBits) + 15<<lossBits}
+	want := rating{s.worth.unit / 2, 15<<lossBits - 284.375*(1<<lossBits)}
 	if got := s.score(x, b, 0); got != want {
 		t.Errorf("P4: %+v, want %+v", got, want)
+	}
+}
+
+// S by hand. n0 has two devices of model 1, n1 and n2 one each of model 2. A sixth of what is asked
+// accepts model 2 alone, and a sixth asks two devices, so that n0 alone serves it; the rest is scarce
+// nowhere. Model 2 counts three times: 3/6 × 4000/2000 a milli, n0 1/6 × 4000/2000. With one of two of n0
+// taken, 3/6 × 3000/2000 and 1/6 × 3000/1000.
+func TestScarcity(t *testing.T) {
+	x, err := NewIndex([]Node{openbNode(8000, 2, 1), openbNode(4000, 1, 2), openbNode(4000, 1, 2)}, 1)
+	bound := asks(0, 1, 500)
+	bound.Models = []int32{2}
+	if err == nil {
+		err = x.SetScoring(Scoring{CPU: -1, Mix: []Target{{asks(0, 1, 1000), 4}, {bound, 2}, {asks(0, 2, 500), 1}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
+	prices := func() (out []int64) {
+		s.scarcity.price()
+		for _, g := range s.scarcity.grounds {
+			out = append(out, g.price)
+		}
+		return out
+	}
+	const sixth = scarcityUnit / 6
+	if got, want := prices(), []int64{2 * sixth, 2 * 3 * sixth}; !slices.Equal(got, want) {
+		t.Errorf("P4: %d, want %d", got, want)
+	}
+	sh := x.Shape(asks(0, 1, 1000))
+	if err := x.Take(sh, Place{Node: 0, Devices: 1}); err != nil {
+		t.Fatal(err)
+	}
+	s.look(x, 0)
+	if got, want := prices(), []int64{3 * sixth, 3 * 3 * sixth / 2}; !slices.Equal(got, want) {
+		t.Errorf("P4 with a device less: %d, want %d", got, want)
+	}
+	if got, want := s.scarcity.dear(1, s.takes(x, x.shape(sh))), int64(1000*(9*sixth)/2>>(scarcityBits-lossBits)); got != want {
+		t.Errorf("P4: %d of a device, want %d", got, want)
 	}
 }
 
@@ -96,9 +130,13 @@ func TestShadowOfTheLargest(t *testing.T) {
 	}
 	s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
 	const milli = 1000 * MaxDevices
-	want := standing{MaxDevices * s.worth.unit, milli * (scarcityUnit * 65 / 64), (20 - 3) * maxWeight / 2 * milli}
+	want := standing{MaxDevices * s.worth.unit, (20 - 3) * maxWeight / 2 * milli}
 	if s.standing[0] != want {
 		t.Errorf("%+v, want %+v", s.standing[0], want)
+	}
+	s.scarcity.price() // half of what is asked can be nowhere else, and half of that is of one model
+	if got := s.scarcity.grounds[0].price; got != scarcityUnit*65/64 {
+		t.Errorf("price %d", got)
 	}
 	sh := x.Shape(asks(1<<49, MaxDevices, 1000))
 	if p, ok := x.Find(sh, ShadowPrice); !ok || p.Node != 0 {
