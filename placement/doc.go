@@ -274,12 +274,12 @@
 // they are given.
 //
 // On the five published workloads it leaves less unallocated than
-// FragmentationGradient and keeps more nodes idle, but for one, and on forty lists made of
+// FragmentationGradient and keeps more nodes idle, but for one, and on most lists made of
 // them it allocates no less (see examples/fragmentation, also for all that was
 // tried). It loses
 //
-//   - where a tenth or a fifth of the tasks accept few models: fewer of the nodes that others need whole
-//     are left at 70 and 90%, by up to 1.6 points on three of forty lists more (it is ahead when all is full);
+//   - by some tenths of a percent at 70 and 90% on few lists on which CPUs run out before devices, as a task
+//     that asks all devices of a large node and many cores finds none then;
 //   - where many tasks accept few models: the others then go to large nodes of models
 //     that few ask, and fewer whole nodes are left (gpuspec33);
 //   - where the mix tells little of what comes: it is as good as its mix, and without
