@@ -218,6 +218,7 @@ func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver 
 // round is one round of decide.
 func (w *World) round(d *Decision) error {
 	for s := range eachSolver(w) {
+		s.phase = withinLines // who stands in an order again stands in that of its next pass
 		startWhatClaims(s)
 	}
 	if err := w.runPhase(d, withinLines); err != nil || d.unplain {

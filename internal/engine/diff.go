@@ -32,8 +32,9 @@ import (
 //     alike too: what runs on the node before and after keeps its devices. Invariants:
 //     the places that are in use stay the same up to devices that are alike, and no other
 //     assignment has fewer tasks that leave a place.
-//   - steps (diff_starts.go) parts what starts of a workload so that each part leaves it
-//     at its minimum or a rung (G1, L1), by the order of the commits.
+//   - startInUnits (diff_starts.go) parts what a workload holds into its minimum and the units
+//     above it, each of which starts by one commit and leaves it at its minimum or a rung (G1,
+//     G2, L1). It chooses which of alike rows these are, and may have some claim their places.
 //   - sequence (diff_order.go) says who waits for whom and in which order the moves go, so
 //     that the cluster is lawful after every prefix (S4). Moves that wait for each other in
 //     a circle are cut: one of them leaves first, as an eviction, and claims its new place
@@ -179,7 +180,7 @@ func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kin
 	if held == nil {
 		held = make([]int32, len(d.Sets))
 		for _, s := range w.Room.Seats[c.work] {
-			if s.origin >= 0 && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
+			if s.origin >= 0 && !s.claimed && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
 				held[s.Set]++
 			}
 		}

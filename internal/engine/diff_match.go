@@ -232,13 +232,12 @@ func (w closing) matchWorkload(i int32) {
 				}
 			}
 		}
-		w.startTogether(k, seats)
 	} else {
 		for at := range seats {
 			seats[at].origin = None
 		}
 	}
-	w.startInSteps(i, seats)
+	w.startInUnits(i, seats)
 }
 
 // matchSeats matches the seats of a workload that held something before.
@@ -277,35 +276,14 @@ func (w closing) matchSeats(i int32, seats []Seat) {
 		case b == None:
 			continue
 		case before[b].where() == s.where():
-			if !s.claimed && s.pipelined && w.Holdings[of[b]].Phase == Claimed {
-				s.claimed = true // it went, and has come back to where others are still leaving
-				l.claimed++
-			}
 			if s.pipelined = s.pipelined && !before[b].ran; before[b].ran || w.Holdings[of[b]].fresh || s.claimed {
 				s.commit = None
-			} // else it is a claim that starts with what starts elsewhere
+			} // else it is a claim that starts with what starts elsewhere, or stays one
 		case s.commit < 0: // what stood here has gone, and another of its like comes
 			w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
 			s.commit = int32(len(w.Room.commits) - 1)
 		}
 		s.origin = of[b]
-	}
-	keepClaims(w.Holdings, seats)
-	k := &w.Works[i] // what came home waits for nobody
-	k.pipelined = k.pipelined && slices.ContainsFunc(seats, func(s Seat) bool { return s.pipelined })
-}
-
-// keepClaims has what claims the place that it claimed before still claim it, and not
-// start, where nothing of its workload starts with it: then what ran has only moved.
-func keepClaims(holdings []Holding, seats []Seat) {
-	for at := range seats {
-		s := &seats[at]
-		if s.commit < 0 || !s.pipelined || s.origin < 0 || holdings[s.origin].Phase != Claimed {
-			continue
-		}
-		if !slices.ContainsFunc(seats, func(other Seat) bool { return other.commit == s.commit && other.origin < 0 }) {
-			s.commit, s.claimed = None, true
-		}
 	}
 }
 

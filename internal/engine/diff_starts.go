@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -298,185 +299,265 @@ func (w closing) writeSeats(d *Decision, c *commit, kind Kind, seats []seatOf) {
 	}
 }
 
-// What starts of a workload starts in steps, each of which leaves it at its minimum,
-// or on a rung of its ladder (G1, L1).
+// What of a workload starts in which step is one partition of its rows, in three parts.
+//
+//   - The rows of a pod set are alike, so that which of them are the minimum is a choice: what
+//     ran, what the settling has started, then what is free, each time claims before starts of
+//     this solve. Where all that is free is less than a minimum, nothing starts now, and every
+//     claim comes before every start (preference).
+//   - In that order they are a minimum and the units in which it would have grown to what it is
+//     (growth). Of a ladder the first is what the solve has started as one (L2).
+//   - The minimum starts by one commit, all of it at once or all of it by claims (G1, S4); what
+//     ran and claims that came free need none if they are one. Each unit above it starts by a
+//     commit of its own after that (G2, L3), and by a claim where the minimum does. A claim above
+//     it that is not free stays one.
 
-// startTogether has the claims that are left, where what runs with them is less
-// than the minimum (G1), start with what starts of it elsewhere, or stay claims.
-func (w closing) startTogether(k *Work, seats []Seat) {
-	claimTogether(w.World, k, seats)
-	growIntoClaims(w.World, k, seats)
-	if !slices.ContainsFunc(seats, func(s Seat) bool { return claimStarts(w.World, s) }) {
-		return
+// A unitStart is such a partition in progress.
+type unitStart struct {
+	closing
+	work  int32
+	k     *Work
+	d     *Definition
+	seats []Seat
+	// counts of the rows by pod set: what ran, with that what the settling has started, with that
+	// what is free now, and all.
+	ran, stood, free, all []int32
+	// first is the step up to which all is the minimum, or what started as one of a ladder.
+	first int32
+	// began says that the minimum starts by a commit, and waits that it claims its places; last is
+	// the commit by which the step before started, none if it needed none.
+	last         int32
+	began, waits bool
+}
+
+// startInUnits has what starts of a workload start in steps, each of which leaves it at its
+// minimum or on a rung of its ladder.
+func (w closing) startInUnits(i int32, seats []Seat) {
+	if !slices.ContainsFunc(seats, func(s Seat) bool { return !s.claimed && !w.booking().ran(&s) }) {
+		return // it is as it was, or has moved
 	}
+	k := &w.Works[i]
 	d := w.Definition(k, k.Current)
-	held, last := make([]int32, len(d.Sets)), joined(seats)
-	for _, s := range seats {
-		if (s.commit < 0 || w.booking().ran(&s)) && !s.claimed {
-			held[s.Set]++
-		}
+	if k.Live < 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return s.commit != seats[0].commit }) {
+		return // as mostly: all of it starts by one
 	}
-	if with := w.startedAtOnce(d, seats); with >= 0 {
-		for at := range seats {
-			if s := &seats[at]; claimStarts(w.World, *s) {
-				s.commit = with
-			}
-		}
-		return
+	u := unitStart{closing: w, work: i, k: k, d: d, seats: seats, last: None}
+	u.count()
+	steps := u.part()
+	if u.began = u.first > 0 || !d.Gang.AtMinimum(u.stood); u.began {
+		u.startMinimum()
 	}
-	if d.Gang.AtMinimum(held) {
-		return
+	for step := u.first + 1; step < steps; step++ {
+		u.grow(step)
 	}
-	startsFirst(w.World, seats, last)
-	for at := range seats {
-		s := &seats[at]
-		fresh := s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
-		switch {
-		case s.step == 0 && last >= 0 && (fresh || startsFresh(*s)):
-			s.commit = last
-		case fresh && last >= 0 && len(d.Ladder) == 0: // it grows once the minimum has started
-			s.commit = int32(len(w.Room.commits))
-			w.Room.commits = append(w.Room.commits, w.Room.commits[last])
-		case fresh: // the next solve starts it
-			s.claimed = true
-			w.Holdings[s.origin].Phase, w.Holdings[s.origin].fresh = Claimed, false
-			w.live[k.Live].claimed++
-			if last < 0 {
-				k.Status = claiming
-			}
-		}
-	}
-	if last >= 0 {
-		waitTogether(w.World, k, d, seats, last)
+	if k.pipelined = slices.ContainsFunc(seats, func(s Seat) bool { return s.waits() }); k.Status == claiming && k.Live >= 0 && w.live[k.Live].claimed == 0 {
+		k.Status = complete
 	}
 }
 
-// startedAtOnce is the start of this solve by which a workload with a ladder that held
-// nothing has come to its rung, of which its claims are a part then; −1 if there is none.
-func (w closing) startedAtOnce(d *Definition, seats []Seat) int32 {
-	if len(d.Ladder) == 0 || slices.ContainsFunc(seats, func(s Seat) bool { return w.booking().ran(&s) }) {
-		return None
-	}
-	at := slices.IndexFunc(seats, func(s Seat) bool { return startsFresh(s) && w.Room.commits[s.commit].kind == Start })
-	if at < 0 {
-		return None
-	}
-	return seats[at].commit
+// settled says whether a row is a claim that the settling has started and that stands.
+func (u *unitStart) settled(s *Seat) bool {
+	return !s.claimed && s.commit < 0 && s.origin >= 0 && u.Holdings[s.origin].fresh
 }
 
-// startsFirst has claims that can start be of the minimum, before what starts elsewhere:
-// tasks of a pod set are alike, and of these the rest grows after the minimum has started
-// with a commit.
-func startsFirst(w *World, seats []Seat, with int32) {
-	later := int32(None)
-	for at := range seats {
-		s := &seats[at]
-		if s.step == 0 || !claimStarts(w, *s) {
-			continue
+// count counts the rows.
+func (u *unitStart) count() {
+	n := len(u.d.Sets)
+	all := make([]int32, 4*n)
+	u.ran, u.stood, u.free, u.all = all[:n], all[n:2*n], all[2*n:3*n], all[3*n:]
+	for at := range u.seats {
+		s := &u.seats[at]
+		ran := u.booking().ran(s)
+		u.all[s.Set]++
+		if ran {
+			u.ran[s.Set]++
 		}
-		other := slices.IndexFunc(seats, func(o Seat) bool { return o.Set == s.Set && o.step == 0 && startsFresh(o) })
-		if other < 0 {
-			continue
+		if ran || u.settled(s) {
+			u.stood[s.Set]++
 		}
-		if later < 0 {
-			later = int32(len(w.Room.commits))
-			w.Room.commits = append(w.Room.commits, w.Room.commits[with])
+		if ran || !s.claimed && !s.pipelined {
+			u.free[s.Set]++
 		}
-		s.step, seats[other].step, seats[other].commit = 0, s.step, later
 	}
+	u.waits = !u.d.Gang.AtMinimum(u.free)
 }
 
-// joined is the start elsewhere that the claims of a workload start with if they are too
-// few: the last one of its minimum or, if all of that is claimed, the first growth beyond it;
-// None if nothing starts elsewhere.
-func joined(seats []Seat) int32 {
-	last, growth := int32(None), int32(None)
-	for _, s := range seats {
-		switch {
-		case !startsFresh(s):
-		case s.step == 0:
-			last = max(last, s.commit)
-		case growth < 0 || s.commit < growth:
-			growth = s.commit
-		}
+// preference is where a row comes among those of its pod set, the lowest first.
+func (u *unitStart) preference(s *Seat) int {
+	at := 0
+	switch {
+	case u.booking().ran(s):
+		return 0
+	case u.settled(s):
+		return 1
+	case s.origin < 0:
+		at++
 	}
-	if last < 0 {
-		return growth
+	if !u.waits && (s.claimed || s.pipelined) {
+		at += 2
 	}
-	return last
+	return 2 + at
 }
 
-// startInSteps has what starts first be a minimum, and a rung of a ladder (G1, L1),
-// also where a part of it has come to another place since: then that and what
-// follows start together.
-func (w closing) startInSteps(i int32, seats []Seat) {
-	first := slices.IndexFunc(seats, func(s Seat) bool { return startsNow(w.World, s) })
-	if first < 0 || !slices.ContainsFunc(seats, func(s Seat) bool { return startsNow(w.World, s) && s.commit != seats[first].commit }) {
-		return // in one step
-	}
-	d := w.Definition(&w.Works[i], w.Works[i].Current)
-	held := make([]int32, len(d.Sets))
+// part gives the rows their steps, and says how many there are. Where there is a choice of pod sets
+// it is as the solve has made it: the starts come in their order.
+func (u *unitStart) part() (steps int32) {
+	slices.SortStableFunc(u.seats, func(a, b Seat) int {
+		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(u.preference(&a), u.preference(&b)), cmp.Compare(a.commit, b.commit),
+			cmp.Compare(a.step, b.step), cmp.Compare(a.Index, b.Index))
+	})
 	var commits []int32
-	for at := range seats {
-		switch s := &seats[at]; {
-		case s.claimed:
-		case startsNow(w.World, *s):
+	first := slices.Clone(u.stood)
+	for at := range u.seats {
+		switch s := &u.seats[at]; {
+		case u.booking().ran(s) || u.settled(s):
+		case u.waits && s.origin >= 0: // all that is claimed
+			first[s.Set]++
+		case u.waits || !s.claimed && !s.pipelined:
 			commits = append(commits, s.commit)
-		default:
-			held[s.Set]++
 		}
 	}
 	slices.Sort(commits)
-	commits = slices.Compact(commits)
-	for n := 0; n+1 < len(commits); n++ {
-		if d.runs(held) && len(d.Ladder) == 0 {
-			return
-		}
-		for at := range seats {
-			if s := &seats[at]; startsNow(w.World, *s) && s.commit == commits[n] {
-				held[s.Set]++
+	stages := [][]int32{u.ran, first}
+	for _, c := range slices.Compact(commits) {
+		first = slices.Clone(first)
+		for at := range u.seats {
+			if s := &u.seats[at]; s.commit == c && !u.booking().ran(s) && (s.origin < 0 || !u.waits) && (u.waits || !s.pipelined) {
+				first[s.Set]++
 			}
 		}
-		if d.runs(held) {
-			continue // of a ladder each step leads to a rung
+		stages = append(stages, first)
+	}
+	steps = u.d.giveSteps(u.seats, append(stages, u.all)...)
+	if len(u.d.Ladder) > 0 && slices.Max(u.ran) == 0 {
+		for at := range u.seats {
+			if s := &u.seats[at]; startsFresh(*s) && u.Room.commits[s.commit].kind == Start {
+				u.first = max(u.first, s.step)
+			}
 		}
-		w.startLater(d, seats, commits[n], commits[n+1], held)
+	}
+	return steps
+}
+
+// startMinimum has the minimum start where what ran, and what the settling has started, is none.
+// If nothing of this solve starts with it or after it and it waits, all that is claimed stays so.
+func (u *unitStart) startMinimum() {
+	by, growth := int32(None), int32(None)
+	for at := range u.seats {
+		switch s := &u.seats[at]; {
+		case u.booking().ran(s) || s.commit < 0:
+		case s.step <= u.first && (s.origin < 0 || !u.waits):
+			by = max(by, s.commit)
+		case s.origin < 0 && (growth < 0 || s.commit < growth):
+			growth = s.commit
+		}
+	}
+	if by < 0 {
+		by = growth
+	}
+	if by < 0 {
+		u.each(0, u.stayClaim)
+		if u.k.Status = claiming; u.k.isLeaving(u.World) {
+			u.k.Status = leaving
+		}
+		return
+	}
+	for step := range u.first + 1 {
+		u.each(step, func(s *Seat) { u.begin(s, by) })
+	}
+	u.last, u.k.Status = by, complete
+}
+
+// grow has a step above the minimum start after the one before: of what is claimed what is free, and
+// then what starts elsewhere, as a claim starts and does not grow.
+func (u *unitStart) grow(step int32) {
+	stays := func(s *Seat) bool {
+		return u.waits || s.claimed || s.pipelined || s.commit < 0 && len(u.d.Ladder) > 0
+	}
+	u.startAfter(step, func(s *Seat) bool { return s.origin >= 0 && !stays(s) })
+	u.each(step, func(s *Seat) {
+		if s.origin >= 0 && stays(s) {
+			u.stayClaim(s)
+		}
+	})
+	u.startAfter(step, func(s *Seat) bool { return s.origin < 0 })
+}
+
+// startAfter has some of a step start together after what has started before.
+func (u *unitStart) startAfter(step int32, which func(*Seat) bool) {
+	by, some, waits := int32(None), false, u.waits
+	u.each(step, func(s *Seat) {
+		if which(s) {
+			some, waits, by = true, waits || s.pipelined, max(by, s.commit)
+		}
+	})
+	switch {
+	case !some:
+		return
+	case by <= u.last:
+		by = int32(len(u.Room.commits))
+		u.Room.commits = append(u.Room.commits, u.Room.commits[u.last])
+	}
+	before := u.waits
+	u.waits = waits
+	u.each(step, func(s *Seat) {
+		if which(s) {
+			u.begin(s, by)
+		}
+	})
+	u.waits, u.last = before, by
+}
+
+// each does something with what of a step the settling has not told to run.
+func (u *unitStart) each(step int32, do func(*Seat)) {
+	for at := range u.seats {
+		if s := &u.seats[at]; s.step == step && !u.booking().ran(s) && (u.began || !u.settled(s)) {
+			do(s)
+		}
 	}
 }
 
-// claimStarts says whether a seat is a claim that starts where it is.
-func claimStarts(w *World, s Seat) bool {
-	return !s.claimed && s.commit < 0 && s.origin >= 0 && w.Holdings[s.origin].fresh
+// begin has a row start by a commit, by a claim where its step does.
+func (u *unitStart) begin(s *Seat, by int32) {
+	if s.commit = by; s.claimed {
+		s.claimed = false
+		u.live[u.k.Live].claimed--
+	}
+	if u.waits {
+		u.wait(s)
+	}
 }
 
-// startsNow says whether a task starts in the solve by a commit: one that did not run
-// before it, be it where it was claimed.
-func startsNow(w *World, s Seat) bool { return !s.claimed && s.commit >= 0 && !w.booking().ran(&s) }
+// stayClaim has a row be the claim that it was.
+func (u *unitStart) stayClaim(s *Seat) {
+	if s.origin < 0 || s.claimed {
+		return
+	}
+	u.wait(s)
+	h := &u.Holdings[s.origin]
+	s.claimed, s.commit, h.Phase, h.fresh = true, None, Claimed, false
+	u.live[u.k.Live].claimed++
+}
+
+// wait has a row claim its place, whatever is free.
+func (u *unitStart) wait(s *Seat) {
+	x, shape := u.Pools[u.FormOf(u.k, u.k.Current).Pool].Index, u.d.Sets[s.Set].Placed
+	if s.pipelined {
+		return
+	}
+	m := x.Mark()
+	now, later := s.place(u.World), s.place(u.World)
+	later.Pipelined = true
+	if x.Give(shape, now) != nil || x.Take(shape, later) != nil {
+		x.Undo(m)
+		return
+	}
+	x.Commit(m)
+	s.pipelined = true
+}
 
 // startsFresh says whether a task starts in the solve that did not run before it.
 func startsFresh(s Seat) bool { return !s.claimed && s.origin < 0 && s.commit >= 0 }
-
-// startLater has what of a start is the minimum, or a rung, start with a later one,
-// and what is above it after that. It no longer counts as held.
-func (w closing) startLater(d *Definition, seats []Seat, from, to int32, held []int32) {
-	after := int32(-1)
-	for at := range seats {
-		s := &seats[at]
-		if !startsNow(w.World, *s) || s.commit != from {
-			continue
-		}
-		held[s.Set]--
-		if s.step == 0 || len(d.Ladder) > 0 {
-			s.commit = to
-			continue
-		}
-		if after < 0 {
-			after = int32(len(w.Room.commits))
-			w.Room.commits = append(w.Room.commits, w.Room.commits[to])
-		}
-		s.commit = after
-	}
-}
 
 // runs says whether a workload may run with so many tasks.
 func (d *Definition) runs(held []int32) bool {

@@ -116,11 +116,18 @@ func (w booking) step(i int32) {
 			ran[set] += stay
 		}
 	}
+	d.giveSteps(seats, ran, stays, held)
+}
+
+// giveSteps gives seats, in the order of their pod sets, the units of the growth by stages, and
+// says how many there are.
+func (d *Definition) giveSteps(seats []Seat, stages ...[]int32) (steps int32) {
 	next := make([]int, len(d.Sets)) // by set: where its next seat is
 	for at := len(seats) - 1; at >= 0; at-- {
 		next[seats[at].Set] = at
 	}
-	for n, unit := range d.growth(ran, stays, held) {
+	units := d.growth(stages...)
+	for n, unit := range units {
 		for set, count := range unit.Add {
 			for range count {
 				seats[next[set]].step = int32(n)
@@ -128,6 +135,7 @@ func (w booking) step(i int32) {
 			}
 		}
 	}
+	return int32(len(units))
 }
 
 // wasClaimed says whether the seat was a claim in the state.
@@ -160,10 +168,11 @@ func (w booking) compareRuns(a, b *Seat) int {
 	return 1
 }
 
-// growth are the units in which a workload would have grown to what it holds,
-// first to what of it ran in the state, which is the minimum before claims are, and to what stays: its minimum, or all if it is below that, and then
-// step by step.
-func (d *Definition) growth(ran, stays, held []int32) []gang.Unit {
+// growth are the units in which a workload would have grown to what it holds by stages, of which
+// the last is all: its minimum, or all if it is below that, and then step by step. The first stage
+// that is at the minimum has it.
+func (d *Definition) growth(stages ...[]int32) []gang.Unit {
+	held := stages[len(stages)-1]
 	if !d.Gang.AtMinimum(held) {
 		return []gang.Unit{{Add: held}}
 	}
@@ -172,14 +181,14 @@ func (d *Definition) growth(ran, stays, held []int32) []gang.Unit {
 	}
 	var units []gang.Unit
 	counts := make([]int32, len(held))
-	if d.Gang.AtMinimum(ran) {
-		if units = d.grow(units, counts, ran); units == nil { // like others, that the walk tells first
-			units = append(units, gang.Unit{Add: ran})
-			copy(counts, ran)
+	for _, stage := range stages[:len(stages)-1] {
+		if !d.Gang.AtMinimum(stage) {
+			continue
 		}
-	}
-	if !slices.Equal(stays, held) {
-		units = d.grow(units, counts, stays)
+		if units = d.grow(units, counts, stage); units == nil { // like others, that the walk tells first
+			units = append(units, gang.Unit{Add: slices.Clone(stage)})
+			copy(counts, stage)
+		}
 	}
 	units = d.grow(units, counts, held)
 	for set := range held { // parts of groups that are not whole

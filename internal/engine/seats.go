@@ -152,28 +152,28 @@ func claim(x *placement.Index, shape placement.Shape, p *placement.Place) error 
 	return x.Take(shape, *p)
 }
 
-// startWhatClaims has the workloads of the pool start at once whose claims of this solve
-// have come free after all, because others have gone since.
+// startWhatClaims has the workloads of the pool start at once whose claims, of this solve or of
+// the state, have come free after all, because others have gone since or claim no more (S4).
 func startWhatClaims(s *Solver) {
 	w, d := s.world, s.decision
 	if !s.pool.Index.Releasing() {
 		return
 	}
-	var claiming []int32
+	var waits []int32
 	for _, i := range s.pool.Works {
-		if k := &w.Works[i]; k.pipelined && w.FormOf(k, k.Current).Pool == s.index && !k.isLeaving(w) {
-			claiming = append(claiming, i)
+		k := &w.Works[i]
+		claims := k.pipelined || k.Live >= 0 && w.live[k.Live].claimed > 0
+		if claims && w.FormOf(k, k.Current).Pool == s.index && !k.isLeaving(w) {
+			waits = append(waits, i)
 		}
 	}
-	slices.SortFunc(claiming, w.dividing().compareIDs)
-	for _, i := range claiming {
-		k := &w.Works[i]
-		if !startCommits(w, s.pool.Index, i) {
+	slices.SortFunc(waits, w.dividing().compareIDs)
+	for _, i := range waits {
+		if !startClaimed(w, s.pool.Index, i) {
 			continue
 		}
 		w.reenter(i)
-		if !k.pipelined {
-			d.changed = true
+		if d.changed = true; !w.Works[i].pipelined {
 			s.requeue(i)
 		}
 	}
@@ -182,172 +182,64 @@ func startWhatClaims(s *Solver) {
 // isLeaving says whether tasks of the workload are Terminating that wait again (S5).
 func (k *Work) isLeaving(w *World) bool { return k.Live >= 0 && w.live[k.Live].leaving > 0 }
 
-// startCommits has every start of the workload that waits for places begin if they
-// are free now, and reports whether one was.
-func startCommits(w *World, x *placement.Index, i int32) (some bool) {
-	w.journal.keep(w, i)
-	seats, definition := w.Room.Seats[i], w.Definition(&w.Works[i], w.Works[i].Current)
-	var commits []int32
-	for at := range seats {
-		if seats[at].waits() {
-			commits = append(commits, seats[at].commit)
-		}
-	}
-	slices.Sort(commits)
-	for _, c := range slices.Compact(commits) {
-		m, free := x.Mark(), true
-		each := func(do func(placement.Shape, *Seat) bool) {
-			for at := range seats {
-				if one := &seats[at]; free && one.commit == c && one.waits() {
-					free = do(definition.Sets[one.Set].Placed, one)
-				}
-			}
-		}
-		each(func(shape placement.Shape, one *Seat) bool { return x.Give(shape, one.place(w)) == nil })
-		each(func(shape placement.Shape, one *Seat) bool {
-			now := one.place(w)
-			now.Pipelined = false
-			return x.Fits(shape, now) && x.Take(shape, now) == nil
-		})
-		if !free {
-			x.Undo(m)
-			continue
-		}
-		x.Commit(m)
-		each(func(_ placement.Shape, one *Seat) bool { one.pipelined = false; return true })
-		some = true
-	}
-	return some
-}
-
-// claimTogether has claims that still wait start with what starts elsewhere, where that were
-// less than the minimum without them: a gang starts as one (G1), when the last of its places
-// has come free.
-func claimTogether(w *World, k *Work, seats []Seat) {
+// startClaimed has what a workload claims start where it is free, each claim of the state for
+// itself and what this solve has started as it has, if with what runs that is at its minimum (G1).
+// It reports whether anything does.
+func startClaimed(w *World, x *placement.Index, i int32) bool {
+	seats, k := w.Room.Seats[i], &w.Works[i]
 	d := w.Definition(k, k.Current)
-	held, last, claims := make([]int32, len(d.Sets)), joined(seats), false
-	for at := range seats {
-		s := &seats[at]
-		if s.claimed {
-			claims = claims || s.step == 0
-			continue
-		}
-		held[s.Set]++
-	}
-	if !claims || last < 0 || d.Gang.AtMinimum(held) {
-		return
-	}
-	freeFirst(w, k, d, seats)
-	opened := openClaims(w, k, d, seats)
-	for at := range seats {
-		s := &seats[at]
-		if s.step > 0 || !s.claimed && !startsFresh(*s) {
-			continue
-		}
-		if s.commit = last; s.claimed {
-			s.claimed = false
-			w.live[k.Live].claimed--
-		}
-	}
-	growAfter(w, seats, last)
-	waitTogether(w, k, d, seats, last)
-	if k.pipelined = !opened; opened || w.live[k.Live].claimed == 0 {
-		k.Status = complete
-	}
-}
-
-// waitTogether has what starts of a minimum by a commit claim its places, whatever is free, where
-// others that start by it wait for theirs (G1).
-func waitTogether(w *World, k *Work, d *Definition, seats []Seat, by int32) {
-	if !slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && s.commit == by && s.waits() }) {
-		return
-	}
-	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
-	for at := range seats {
-		s := &seats[at]
-		if s.step > 0 || s.commit != by || s.pipelined || w.booking().ran(s) {
-			continue
-		}
-		shape := d.Sets[s.Set].Placed
-		m := x.Mark()
-		now, later := s.place(w), s.place(w)
-		later.Pipelined = true
-		if x.Give(shape, now) == nil && x.Take(shape, later) == nil {
-			x.Commit(m)
-			s.pipelined = true
-			continue
-		}
-		x.Undo(m)
-	}
-}
-
-// growAfter has what grows by a commit by which the minimum starts now grow after that.
-func growAfter(w *World, seats []Seat, last int32) {
-	later := int32(None)
-	for at := range seats {
-		s := &seats[at]
-		if s.step == 0 || s.commit != last || !startsFresh(*s) {
-			continue
-		}
-		if later < 0 {
-			later = int32(len(w.Room.commits))
-			w.Room.commits = append(w.Room.commits, w.Room.commits[last])
-		}
-		s.commit = later
-	}
-}
-
-// openClaims has what is claimed of a minimum that starts now stand where it claims, if all of
-// it can at once.
-func openClaims(w *World, k *Work, d *Definition, seats []Seat) bool {
-	if slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && startsFresh(s) && s.pipelined }) {
-		return false
-	}
-	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
+	held, open := make([]int32, len(d.Sets)), make([]bool, len(seats))
+	some := false
 	m := x.Mark()
 	for at := range seats {
 		s := &seats[at]
-		if s.step > 0 || !s.claimed {
-			continue
+		switch {
+		case s.claimed:
+			open[at] = !s.pipelined || openClaim(x, d.Sets[s.Set].Placed, s.place(w))
+		case !s.pipelined:
+			held[s.Set]++
+		case slices.IndexFunc(seats, func(other Seat) bool { return other.waits() && other.commit == s.commit }) == at:
+			openCommit(w, x, d, seats, open, s.commit)
 		}
-		if !openClaim(x, d.Sets[s.Set].Placed, s.place(w)) {
-			x.Undo(m)
-			return false
+	}
+	for at := range seats {
+		if open[at] {
+			some = true
+			held[seats[at].Set]++
 		}
+	}
+	if !some || !d.Gang.AtMinimum(held) {
+		x.Undo(m)
+		return false
 	}
 	x.Commit(m)
-	for at := range seats {
-		if s := &seats[at]; s.step == 0 && s.claimed {
-			s.pipelined = false
-		}
-	}
+	w.booking().begin(i, open)
 	return true
 }
 
-// freeFirst has claims whose places have come free be of the minimum, before those of the
-// same pod set that still wait.
-func freeFirst(w *World, k *Work, d *Definition, seats []Seat) {
-	next := make([]int, len(d.Sets)) // by set, before which nobody waits any more of the minimum
-	for at := range seats {
-		s := &seats[at]
-		if s.step == 0 || !s.claimed || !isFreeNow(w, k, d, s) {
-			continue
-		}
-		for n := &next[s.Set]; *n < len(seats); *n++ {
-			if o := &seats[*n]; o.Set == s.Set && o.step == 0 && o.claimed && !isFreeNow(w, k, d, o) {
-				s.step, o.step = 0, s.step
-				break
+// openCommit takes all places that are claimed by a start, if they are free now.
+func openCommit(w *World, x *placement.Index, d *Definition, seats []Seat, open []bool, start int32) {
+	m := x.Mark()
+	each := func(do func(at int, shape placement.Shape) bool) bool {
+		for at := range seats {
+			if s := &seats[at]; s.commit == start && s.waits() && !do(at, d.Sets[s.Set].Placed) {
+				return false
 			}
 		}
+		return true
 	}
-}
-
-// isFreeNow says whether the place that a seat claims is free.
-func isFreeNow(w *World, k *Work, d *Definition, s *Seat) bool {
-	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
-	m := x.Mark()
-	defer x.Undo(m)
-	return openClaim(x, d.Sets[s.Set].Placed, s.place(w))
+	free := each(func(at int, shape placement.Shape) bool { return x.Give(shape, seats[at].place(w)) == nil }) &&
+		each(func(at int, shape placement.Shape) bool {
+			now := seats[at].place(w)
+			now.Pipelined = false
+			return x.Fits(shape, now) && x.Take(shape, now) == nil
+		})
+	if !free {
+		x.Undo(m)
+		return
+	}
+	x.Commit(m)
+	each(func(at int, _ placement.Shape) bool { open[at] = true; return true })
 }
 
 // openClaim takes a place that was claimed, if it is free now.
@@ -360,27 +252,6 @@ func openClaim(x *placement.Index, shape placement.Shape, place placement.Place)
 	}
 	x.Commit(m)
 	return true
-}
-
-// growIntoClaims has a workload whose minimum starts at once grow into those of its claims that
-// are free (S4).
-func growIntoClaims(w *World, k *Work, seats []Seat) {
-	d, last := w.Definition(k, k.Current), joined(seats)
-	if last < 0 || len(d.Ladder) > 0 || slices.ContainsFunc(seats, func(s Seat) bool { return s.step == 0 && (s.claimed || s.pipelined) }) {
-		return
-	}
-	x := w.Pools[w.FormOf(k, k.Current).Pool].Index
-	for at := range seats {
-		s := &seats[at]
-		if !s.claimed || !openClaim(x, d.Sets[s.Set].Placed, s.place(w)) {
-			continue
-		}
-		s.claimed, s.pipelined, s.commit = false, false, int32(len(w.Room.commits))
-		w.Room.commits = append(w.Room.commits, w.Room.commits[last])
-		if w.live[k.Live].claimed--; w.live[k.Live].claimed == 0 {
-			k.Status = complete
-		}
-	}
 }
 
 // told tells tasks apart that are alike at one place and end together: what stood from what has come, and what has

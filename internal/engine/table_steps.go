@@ -237,6 +237,33 @@ func (w booking) reprieve(i int32, seats []Seat) {
 	}
 }
 
+// begin has rows of a workload that claim their places start there, as these are free: what was
+// claimed in the state by a commit of its own.
+func (w booking) begin(i int32, rows []bool) {
+	w.journal.keep(w.World, i)
+	b, k := w.Room, &w.Works[i]
+	b.touch(i)
+	by := int32(None)
+	for at := range b.Seats[i] {
+		s := &b.Seats[i][at]
+		if !rows[at] {
+			continue
+		}
+		if s.pipelined = false; !s.claimed {
+			continue
+		}
+		if by < 0 {
+			by = int32(len(b.commits))
+			b.commits = appendMany(b.commits, commit{work: i, form: k.Current, kind: Start})
+		}
+		s.claimed, s.commit = false, by
+		w.live[k.Live].claimed--
+	}
+	if by >= 0 && w.live[k.Live].claimed == 0 {
+		k.Status = complete
+	}
+}
+
 // withdraw takes the rows of a start of this solve out of the table, which has cost
 // nothing yet (M9), and returns them and what the workload has beside them.
 func (w booking) withdraw(start int32) (own, others []Seat) {
