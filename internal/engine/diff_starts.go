@@ -406,27 +406,23 @@ func (u *unitStart) part() (steps int32) {
 		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(u.preference(&a), u.preference(&b)), cmp.Compare(a.commit, b.commit),
 			cmp.Compare(a.step, b.step), cmp.Compare(a.Index, b.Index))
 	})
-	var commits []int32
-	first := slices.Clone(u.stood)
+	var starts []*Seat // in their order
+	counts := slices.Clone(u.stood)
 	for at := range u.seats {
 		switch s := &u.seats[at]; {
 		case u.booking().ran(s) || u.settled(s):
 		case u.waits && s.origin >= 0: // all that is claimed
-			first[s.Set]++
+			counts[s.Set]++
 		case u.waits || !s.claimed && !s.pipelined:
-			commits = append(commits, s.commit)
+			starts = append(starts, s)
 		}
 	}
-	slices.Sort(commits)
-	stages := [][]int32{u.ran, first}
-	for _, c := range slices.Compact(commits) {
-		first = slices.Clone(first)
-		for at := range u.seats {
-			if s := &u.seats[at]; s.commit == c && !u.booking().ran(s) && (s.origin < 0 || !u.waits) && (u.waits || !s.pipelined) {
-				first[s.Set]++
-			}
+	slices.SortStableFunc(starts, func(a, b *Seat) int { return cmp.Compare(a.commit, b.commit) })
+	stages := [][]int32{u.ran, slices.Clone(counts)}
+	for at, s := range starts {
+		if counts[s.Set]++; at+1 == len(starts) || starts[at+1].commit != s.commit {
+			stages = append(stages, slices.Clone(counts))
 		}
-		stages = append(stages, first)
 	}
 	steps = u.d.giveSteps(u.seats, append(stages, u.all)...)
 	if len(u.d.Ladder) > 0 && slices.Max(u.ran) == 0 {
