@@ -232,7 +232,7 @@ func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *
 }
 
 // completionsAmong are the starts of this solve that have completed what ran of a proposal's
-// victims, the latest first.
+// victims, the latest first. What was claimed and has moved completes nothing: it was there (S4).
 func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32) {
 	w := s.world
 	for _, c := range proposal.Justifications {
@@ -242,7 +242,7 @@ func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32
 		}
 		for at := range w.Room.Seats[u.Work] {
 			one := &w.Room.Seats[u.Work][at]
-			if one.step == 0 && one.origin < 0 && one.commit >= 0 && s.isFree(one.commit) && !w.Room.isPaidFor(one.commit) {
+			if one.step == 0 && startsFresh(*one) && w.Room.commits[one.commit].kind != Move && s.isFree(one.commit) && !w.Room.isPaidFor(one.commit) {
 				starts = append(starts, one.commit)
 			}
 		}
