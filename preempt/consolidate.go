@@ -44,7 +44,7 @@ func consolidateInOrder(s *search, order []int32) {
 		return
 	}
 	heap := &leastFirst[int32]{search: s, items: order, compare: func(s *search, x, y *int32) int {
-		c, _ := s.compareHarm(&s.planned[*x], &s.planned[*y])
+		c, _ := compareHarm(s, &s.planned[*x], &s.planned[*y])
 		return c
 	}}
 	least := int64(-1) // that the best moved when the others were last looked at

@@ -7,13 +7,13 @@ import (
 
 // compareLists is negative if x does less harm than y (M3).
 func (s *search) compareLists(x, y *list) int {
-	c, steps := s.compareHarm(x, y)
+	c, steps := compareHarm(s, x, y)
 	s.room.Effort.Spend(steps)
 	return c
 }
 
 // compareHarm is compareLists for who counts the steps that it costs.
-func (s *search) compareHarm(x, y *list) (c, steps int) {
+func compareHarm(s *search, x, y *list) (c, steps int) {
 	if s.ask.mode == Consolidate {
 		if c := cmp.Compare(x.moved, y.moved); c != 0 {
 			return c, 0
@@ -22,11 +22,11 @@ func (s *search) compareHarm(x, y *list) (c, steps int) {
 	if len(x.ids) == 1 && len(y.ids) == 1 && x.beside+y.beside == 0 {
 		return s.compareSingles(x, y), 0
 	}
-	return s.compareMany(x, y), len(x.ids) + len(y.ids)
+	return compareMany(s, x, y), len(x.ids) + len(y.ids)
 }
 
 // compareMany is compareHarm of lists that are not both of one.
-func (s *search) compareMany(x, y *list) int {
+func compareMany(s *search, x, y *list) int {
 	one, other := s.harmOf(x), s.harmOf(y)
 	if c := s.comparePairs(x, y); c != 0 {
 		return c

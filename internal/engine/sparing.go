@@ -280,7 +280,7 @@ func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
 	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
 	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
-			!(alone && !s.share(other, p)) && // it has nothing to do with that one
+			!(alone && !share(other, p)) && // it has nothing to do with that one
 			!s.standsBeside(other, p, p.stays) && (had == nil || s.standsBeside(other, p, had))
 	})
 }
@@ -425,10 +425,10 @@ func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise)
 
 // meet says whether two promises have some node for some time in common.
 func (s promising) meet(a, b *promise) bool {
-	return a.at < s.until(b) && b.at < s.until(a) && s.share(a, b)
+	return a.at < s.until(b) && b.at < s.until(a) && share(a, b)
 }
 
 // share says whether two promises have some node in common.
-func (s promising) share(a, b *promise) bool {
+func share(a, b *promise) bool {
 	return slices.ContainsFunc(b.stays, func(one placement.Stay) bool { return a.overlaps(one.Place.Node, 0) })
 }
