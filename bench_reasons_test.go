@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/allotsched/allot/internal/engine"
 )
 
 // BenchmarkReasonsBeside times, in the same run, deciding on a compiled state and
@@ -22,7 +24,7 @@ func BenchmarkReasonsBeside(b *testing.B) {
 			for range b.N {
 				w := mustWorld(b, state)
 				begin := time.Now()
-				if _, err := w.Solve(context.Background()); err != nil {
+				if _, err := engine.Solve(context.Background(), w.World); err != nil {
 					b.Fatal(err)
 				}
 				decide += time.Since(begin)
@@ -32,7 +34,7 @@ func BenchmarkReasonsBeside(b *testing.B) {
 				}
 				reasons += time.Since(begin)
 				w = mustWorld(b, state)
-				d, err := w.Solve(context.Background())
+				d, err := engine.Solve(context.Background(), w.World)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/difference"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/settling"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -67,30 +71,30 @@ func benchRoom(b *testing.B, s *State, starts, goes int) {
 		for range b.N {
 			b.StopTimer()
 			w := mustWorld(b, s)
-			d := &engine.Decision{World: w.World}
-			if err := cmp.Or(w.Settle(d), w.DivideShares()); err != nil {
+			d := &cluster.Decision{World: w.World}
+			if err := cmp.Or(settling.Settle(w.World, d), division.DivideShares(w.World)); err != nil {
 				b.Fatal(err)
 			}
 			runtime.GC()
 			b.StartTimer()
-			if err := cmp.Or(w.Decide(context.Background(), d), w.Close(d)); err != nil {
+			if err := cmp.Or(engine.Decide(context.Background(), w.World, d), difference.Close(w.World, d)); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("decide", func(b *testing.B) {
-		benchDecide(b, s, func(d *engine.Decision) { checkRoom(b, d, starts, goes) })
+		benchDecide(b, s, func(d *cluster.Decision) { checkRoom(b, d, starts, goes) })
 	})
 	benchSolve(b, s)
 }
 
-func checkRoom(b *testing.B, d *engine.Decision, starts, goes int) {
+func checkRoom(b *testing.B, d *cluster.Decision, starts, goes int) {
 	started, gone := 0, 0
 	for i := range d.Actions {
 		switch a := &d.Actions[i]; a.Kind {
-		case engine.Start, engine.Resize:
+		case cluster.Start, cluster.Resize:
 			started += int(a.To - a.From)
-		case engine.Evict, engine.Shrink, engine.Move:
+		case cluster.Evict, cluster.Shrink, cluster.Move:
 			gone += int(a.To - a.From)
 		}
 	}
@@ -117,7 +121,7 @@ func BenchmarkReclaimHalf(b *testing.B) {
 func benchReclaimGang(b *testing.B, n, tasks int) {
 	c := newCrowd(n, 8, 0)
 	c.queue("have", GPU, 0)
-	c.queue("want", GPU, int64(n)*8*engine.WholeDevice)
+	c.queue("want", GPU, int64(n)*8*cluster.WholeDevice)
 	for i := range 8 * n {
 		c.run("have", 0, wholeGPUs(1), i*31%n, i/n)
 	}
@@ -131,8 +135,8 @@ func BenchmarkReclaimSingles(b *testing.B) {
 	for _, n := range []int{100, 500, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("have", GPU, int64(n)*4*engine.WholeDevice)
-			c.queue("want", GPU, int64(n)*4*engine.WholeDevice)
+			c.queue("have", GPU, int64(n)*4*cluster.WholeDevice)
+			c.queue("want", GPU, int64(n)*4*cluster.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i%n, i/n)
 				c.wait("want", 1, 0, wholeGPUs(1))
@@ -166,8 +170,8 @@ func BenchmarkHopelessGang(b *testing.B) {
 	for _, n := range []int{100, 300, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("have", GPU, int64(8*n-79)*engine.WholeDevice)
-			c.queue("want", GPU, 80*engine.WholeDevice)
+			c.queue("have", GPU, int64(8*n-79)*cluster.WholeDevice)
+			c.queue("want", GPU, 80*cluster.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i%n, i/n)
 			}
@@ -205,12 +209,12 @@ func benchPriorities(b *testing.B, c *crowd, goes int) {
 // startsOf counts the tasks that start: in order of priority and age all sizes
 // come evenly, so that it is no round number.
 func startsOf(b *testing.B, s *State) (n int) {
-	d, err := mustWorld(b, s).Solve(context.Background())
+	d, err := engine.Solve(context.Background(), mustWorld(b, s).World)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for i := range d.Actions {
-		if d.Actions[i].Kind == engine.Start {
+		if d.Actions[i].Kind == cluster.Start {
 			n += int(d.Actions[i].To - d.Actions[i].From)
 		}
 	}
@@ -236,9 +240,9 @@ func victimsCrowd(queues int) *crowd {
 	const each = 100
 	c := newCrowd(queues*each/8, 8, 0)
 	for q := range queues {
-		c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*engine.WholeDevice)
+		c.queue(fmt.Sprintf("have-%03d", q), GPU, 10*cluster.WholeDevice)
 	}
-	c.queue("want", GPU, int64(queues*each)*engine.WholeDevice)
+	c.queue("want", GPU, int64(queues*each)*cluster.WholeDevice)
 	for i := range queues * each {
 		c.run(fmt.Sprintf("have-%03d", i%queues), int32(i%7), wholeGPUs(1), i%len(c.Nodes), i/len(c.Nodes))
 	}
@@ -313,7 +317,7 @@ func BenchmarkPreempt(b *testing.B) {
 	for _, n := range []int{50, 200, 800} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("q", GPU, int64(n)*8*engine.WholeDevice)
+			c.queue("q", GPU, int64(n)*8*cluster.WholeDevice)
 			for i := range 8 * n {
 				c.run("q", 1, wholeGPUs(1), i%n, i/n)
 			}
@@ -331,7 +335,7 @@ func BenchmarkConsolidate(b *testing.B) {
 	for _, n := range []int{50, 250, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			c := newCrowd(n, 8, 0)
-			c.queue("q", GPU, int64(n)*8*engine.WholeDevice)
+			c.queue("q", GPU, int64(n)*8*cluster.WholeDevice)
 			for i := range 7 * n {
 				c.run("q", 0, wholeGPUs(1), i%n, i/n)
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -20,7 +20,7 @@ import (
 func benchCold(b *testing.B, s *State) {
 	benchFloor(b, s)
 	b.Run("decide", func(b *testing.B) {
-		benchDecide(b, s, func(d *engine.Decision) { checkRoom(b, d, 0, 0) })
+		benchDecide(b, s, func(d *cluster.Decision) { checkRoom(b, d, 0, 0) })
 	})
 	benchSolve(b, s)
 	b.Run("snapshot", func(b *testing.B) {
@@ -113,7 +113,7 @@ func steadyState(nodes int) *State {
 	c := newCrowd(nodes, 8, 128_000)
 	const tops, middles, leaves = 4, 5, 10
 	share := func(of int) []QueueResource {
-		return []QueueResource{{Resource: GPU, Quota: quota.Of(int64(nodes*8/of) * engine.WholeDevice)}}
+		return []QueueResource{{Resource: GPU, Quota: quota.Of(int64(nodes*8/of) * cluster.WholeDevice)}}
 	}
 	for top := range tops {
 		t := fmt.Sprintf("top-%d", top)
@@ -247,7 +247,7 @@ func contendedState(nodes int) *State {
 	}
 	const leaves = 8
 	for q := range leaves {
-		c.queue(contendedLeaf(q), GPU, int64(nodes)*engine.WholeDevice)
+		c.queue(contendedLeaf(q), GPU, int64(nodes)*cluster.WholeDevice)
 	}
 	for n := range nodes {
 		if n%16 == 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -28,7 +29,7 @@ func fillState(nodes int) *State {
 			Devices:  make([]Device, 8),
 		})
 	}
-	leaves := fillQueues(s, int64(nodes)*8*engine.WholeDevice)
+	leaves := fillQueues(s, int64(nodes)*8*cluster.WholeDevice)
 	add := func(sets ...PodSet) {
 		s.Workloads = append(s.Workloads, Workload{
 			ID:        fmt.Sprintf("workload-%08d", len(s.Workloads)),
@@ -43,7 +44,7 @@ func fillState(nodes int) *State {
 			Resources: map[string]int64{CPU: cpu, Memory: cpu << 20},
 		}
 	}
-	demand := float64(nodes) * 8 * engine.WholeDevice * 1.05
+	demand := float64(nodes) * 8 * cluster.WholeDevice * 1.05
 	tasks := 0
 	spend := func(share float64, next func() (gpuMilli, n int)) {
 		for left := share * demand; left > 0; {
@@ -54,7 +55,7 @@ func fillState(nodes int) *State {
 	}
 	spend(0.70, func() (int, int) {
 		add(PodSet{Count: 1, Request: request(1, 0, 8000)})
-		return engine.WholeDevice, 1
+		return cluster.WholeDevice, 1
 	})
 	spend(0.15, func() (int, int) {
 		milli := 100 * (1 + random.IntN(5))
@@ -64,12 +65,12 @@ func fillState(nodes int) *State {
 	spend(0.10, func() (int, int) {
 		n := 2 << random.IntN(5)
 		add(PodSet{Count: n, Request: request(8, 0, 64_000)})
-		return 8 * n * engine.WholeDevice, n
+		return 8 * n * cluster.WholeDevice, n
 	})
 	spend(0.05, func() (int, int) {
 		n := 2 + random.IntN(7)
 		add(PodSet{Count: n, Min: 1, Request: request(1, 0, 8000)})
-		return n * engine.WholeDevice, n
+		return n * cluster.WholeDevice, n
 	})
 	for range tasks / 20 {
 		add(PodSet{Count: 1, Request: request(0, 0, 1000)})
@@ -81,7 +82,7 @@ func fillState(nodes int) *State {
 // leaves.
 func fillQueues(s *State, capacity int64) (leaves []string) {
 	gpu := func(amount int64) []QueueResource {
-		return []QueueResource{{Resource: GPU, Quota: quota.Of(amount / engine.WholeDevice * engine.WholeDevice)}}
+		return []QueueResource{{Resource: GPU, Quota: quota.Of(amount / cluster.WholeDevice * cluster.WholeDevice)}}
 	}
 	for top := range 5 { // each over 7 queues, over 32 leaves
 		t := fmt.Sprintf("top-%d", top)
@@ -119,11 +120,11 @@ func floor(w *world) int {
 			tasks += int(n)
 		}
 	}
-	out := make([]engine.TaskPlace, 0, tasks)
+	out := make([]cluster.TaskPlace, 0, tasks)
 	for _, it := range items {
 		for set, n := range w.Definition(&w.Works[it.ID], 0).Counts {
 			for index := range n {
-				out = append(out, engine.TaskPlace{Set: int32(set), Index: index, Node: it.ID, Devices: 1})
+				out = append(out, cluster.TaskPlace{Set: int32(set), Index: index, Node: it.ID, Devices: 1})
 			}
 		}
 	}
@@ -144,7 +145,7 @@ func benchShape(b *testing.B, s *State) {
 	benchFloor(b, s)
 	b.Run("decide", func(b *testing.B) {
 		var placed int64
-		live := benchDecide(b, s, func(d *engine.Decision) { placed = d.Work.Placed })
+		live := benchDecide(b, s, func(d *cluster.Decision) { placed = d.Work.Placed })
 		b.ReportMetric(float64(live)/float64(placed), "B/task")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(placed), "ns/task")
 		b.ReportMetric(float64(placed), "tasks")
@@ -178,7 +179,7 @@ func benchSolve(b *testing.B, s *State) {
 // benchDecide times the solve of the compiled state, and looks at the decisions.
 // The live heap is what the compiled state and the decisions hold together,
 // beyond State and Plan (the target is at most 400 B a task).
-func benchDecide(b *testing.B, s *State, look func(*engine.Decision)) (live int64) {
+func benchDecide(b *testing.B, s *State, look func(*cluster.Decision)) (live int64) {
 	b.ReportAllocs()
 	for i := range b.N {
 		b.StopTimer()
@@ -188,7 +189,7 @@ func benchDecide(b *testing.B, s *State, look func(*engine.Decision)) (live int6
 		w := mustWorld(b, s)
 		runtime.GC()
 		b.StartTimer()
-		d, err := w.Solve(context.Background())
+		d, err := engine.Solve(context.Background(), w.World)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -250,7 +251,7 @@ func singlesState(nodes, gpus int, cpu int64, pending, queues int, request Reque
 			ID: fmt.Sprintf("node-%05d", i), Capacity: map[string]int64{CPU: cpu}, Devices: make([]Device, gpus),
 		})
 	}
-	governed := QueueResource{Resource: GPU, Quota: quota.Of(int64(nodes*gpus/queues) * engine.WholeDevice)}
+	governed := QueueResource{Resource: GPU, Quota: quota.Of(int64(nodes*gpus/queues) * cluster.WholeDevice)}
 	if gpus == 0 {
 		governed = QueueResource{Resource: CPU, Quota: quota.Of(int64(nodes) * cpu / int64(queues))}
 	}
@@ -288,7 +289,7 @@ func BenchmarkReasons(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
 			w := mustWorld(b, s)
-			d, err := w.Solve(context.Background())
+			d, err := engine.Solve(context.Background(), w.World)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -34,7 +34,7 @@ func BenchmarkTopologyBalanced(b *testing.B) {
 			benchFloor(b, &c.State)
 			benchPlace(b, &c.State, pods)
 			b.Run("decide", func(b *testing.B) {
-				benchDecide(b, &c.State, func(d *engine.Decision) { checkRoom(b, d, pods, 0) })
+				benchDecide(b, &c.State, func(d *cluster.Decision) { checkRoom(b, d, pods, 0) })
 			})
 			benchSolve(b, &c.State)
 		})
@@ -85,7 +85,7 @@ func BenchmarkTopologyGang(b *testing.B) {
 					c.tree(16, 256)
 					for i := range c.Nodes {
 						if shape.slices == nil && i%3 == 0 || i/16%4 == 1 && shape.slices != nil && i%16 == 5 {
-							c.Nodes[i].Devices[i%8].Foreign = engine.WholeDevice
+							c.Nodes[i].Devices[i%8].Foreign = cluster.WholeDevice
 						}
 					}
 					pods := gpus / 8
@@ -93,7 +93,7 @@ func BenchmarkTopologyGang(b *testing.B) {
 					w.Topology, w.PodSets[0].Topology.Slices = shape.topology, shape.slices
 					benchPlace(b, &c.State, pods)
 					b.Run("decide", func(b *testing.B) {
-						benchDecide(b, &c.State, func(d *engine.Decision) { checkRoom(b, d, pods, 0) })
+						benchDecide(b, &c.State, func(d *cluster.Decision) { checkRoom(b, d, pods, 0) })
 					})
 				})
 			}
@@ -109,7 +109,7 @@ func BenchmarkTopologyClear(b *testing.B) {
 			c := newCrowd(n, 8, 0)
 			c.tree(16, 256)
 			c.queue("have", GPU, 0)
-			c.queue("want", GPU, int64(n)*8*engine.WholeDevice)
+			c.queue("want", GPU, int64(n)*8*cluster.WholeDevice)
 			for i := range 8 * n {
 				c.run("have", 0, wholeGPUs(1), i*31%n, i/n)
 			}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -16,7 +16,7 @@ import (
 // One GPU is free, and of no use to who waits.
 func siblingsState(m int) *State {
 	c := newCrowd(m/4, 8, 128_000)
-	c.queue("group", GPU, int64(2*m)*engine.WholeDevice)
+	c.queue("group", GPU, int64(2*m)*cluster.WholeDevice)
 	for q := range m {
 		c.Queues = append(c.Queues, Queue{ID: sibling(q), Parent: "group", Resources: []QueueResource{{
 			Resource: GPU, Quota: quota.Of(0), Weight: quota.Of(1),
@@ -91,7 +91,7 @@ func expectMoved(b *testing.B, before, after map[string]any) {
 func idleState(pending int) *State {
 	const nodes, others = 100, 200
 	c := newCrowd(nodes, 8, 128_000)
-	c.queue("busy", GPU, nodes*8*engine.WholeDevice)
+	c.queue("busy", GPU, nodes*8*cluster.WholeDevice)
 	for q := range others {
 		c.Queues = append(c.Queues, Queue{ID: steadyLeaf(q), Resources: []QueueResource{{
 			Resource: GPU, Quota: quota.Of(0), Limit: quota.Of(0),
@@ -141,7 +141,7 @@ func BenchmarkSnapshotSteps(b *testing.B) {
 		b.Run(fmt.Sprintf("steps=%d", steps), func(b *testing.B) {
 			const nodes = 10
 			c := newCrowd(nodes, 8, 128_000)
-			c.queue("q", GPU, nodes*8*engine.WholeDevice)
+			c.queue("q", GPU, nodes*8*cluster.WholeDevice)
 			for i := range 8 * nodes {
 				c.run("q", 0, steadyRequest(i), i%nodes, i/nodes)
 			}
@@ -192,7 +192,7 @@ func step(b *testing.B, s *Snapshot, i, nodes int) *Snapshot {
 func kindsState(m int) *State {
 	c := newCrowd(m/8, 8, 128_000)
 	for q := range m {
-		c.queue(sibling(q), GPU, engine.WholeDevice)
+		c.queue(sibling(q), GPU, cluster.WholeDevice)
 	}
 	for q := range m {
 		c.run(sibling(q), 0, wholeGPUs(1), q/8, q%8)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -137,8 +137,8 @@ func (c *checker) scoring(at *path, s *Scoring) {
 // mix checks the field "mix".
 func (c *checker) mix(at *path, mix []MixShape) {
 	list := at.field("mix")
-	if len(mix) > engine.MaxMix {
-		c.fault(&list, FaultTooMany, strconv.Itoa(len(mix)), "must be at most "+strconv.Itoa(engine.MaxMix))
+	if len(mix) > cluster.MaxMix {
+		c.fault(&list, FaultTooMany, strconv.Itoa(len(mix)), "must be at most "+strconv.Itoa(cluster.MaxMix))
 	}
 	var weights total
 	for i := range mix {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -264,7 +264,7 @@ var faultRows = []struct {
 		s.Pools[1].Policy.Scoring.Mix = []MixShape{{Weight: 1 << 38}, {Weight: 1 << 38}}
 	}},
 	{FaultTooMany, `pools[1].policy.scoring.mix: must be at most 1024, is 1025`, func(s *State) {
-		s.Pools[1].Policy.Scoring.Mix = make([]MixShape, engine.MaxMix+1)
+		s.Pools[1].Policy.Scoring.Mix = make([]MixShape, cluster.MaxMix+1)
 	}},
 	{FaultExclusive, `pools[1].policy.scoring.exact: must not be given together with scale or steps, is true`, func(s *State) {
 		s.Pools[1].Policy.Scoring = Scoring{Exact: true, Steps: 100}

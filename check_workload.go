@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -337,13 +337,13 @@ func (c *checker) addRequest(r *Request, count int64, pool int32) {
 	if devices == 0 {
 		return
 	}
-	milli := int64(engine.WholeDevice)
+	milli := int64(cluster.WholeDevice)
 	switch {
 	case r.GPU.Memory > 0 && r.GPU.Memory <= MaxAmount && pool != none:
 		if least := c.smallestMemory(pool); least > 0 {
 			milli = ceilMilli(r.GPU.Memory, least) // F1
 		}
-	case r.GPU.Milli > 0 && r.GPU.Milli < engine.WholeDevice:
+	case r.GPU.Milli > 0 && r.GPU.Milli < cluster.WholeDevice:
 		milli = r.GPU.Milli
 	}
 	var task total

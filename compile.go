@@ -6,27 +6,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
 // A world is a compiled State: the core's world, and the names of what is in it.
 type world struct {
-	*engine.World
+	*cluster.World
 	state  *State
 	pools  []*pool // by ID
 	nodeID map[string]int32
 	order  []int32 // of the workloads, by ID
-	leaf   map[string]engine.Leaf
+	leaf   map[string]cluster.Leaf
 	forms  []formCompiler             // by pool
 	levels map[string]placement.Level // by name, that of the nodes included
 	owners map[string]int32
 	// classNumbers and resourceNumbers number the names of classes and of resources
 	// over all pools.
 	classNumbers, resourceNumbers map[string]int32
-	tasks                         []engine.Holding // arena of newTasks
-	rare                          []engine.Rare    // arena of newRare
-	timed                         map[int32]bool   // works that have a NotBefore (B1)
+	tasks                         []cluster.Holding // arena of newTasks
+	rare                          []cluster.Rare    // arena of newRare
+	timed                         map[int32]bool    // works that have a NotBefore (B1)
 	// dated are works of pools that promise of which something runs that is expected to end, by the
 	// first time as of which its end depends on what time it is.
 	dated map[int32]int64
@@ -45,7 +45,7 @@ type world struct {
 
 // A pool is a compiled pool, and the names of what is in it.
 type pool struct {
-	*engine.Pool
+	*cluster.Pool
 	id     string
 	given  *Policy
 	models map[string]int32
@@ -65,22 +65,22 @@ type pool struct {
 	sets   [][]bool                    // by set, then position
 	links  map[string][]placement.Link // by hardware
 
-	setNames [][]string              // of pod sets, by definition
-	interned map[string]int32        // definition by its encoding
-	timeless map[string]int32        // likewise the first of those that ask the same for whatever time
-	requests map[string]engine.Shape // shape by its encoding
+	setNames [][]string               // of pod sets, by definition
+	interned map[string]int32         // definition by its encoding
+	timeless map[string]int32         // likewise the first of those that ask the same for whatever time
+	requests map[string]cluster.Shape // shape by its encoding
 }
 
 // A resource is a resource's name and, for Q8, a class of it.
 type resource struct{ name, class string }
 
 // setNames are the names of the pod sets of a form.
-func (w *world) setNames(k *engine.Work, i int16) []string {
+func (w *world) setNames(k *cluster.Work, i int16) []string {
 	f := w.FormOf(k, i)
 	return w.pools[f.Pool].setNames[f.Definition]
 }
 
-func (w *world) source(k *engine.Work) *Workload { return &w.state.Workloads[k.Source] }
+func (w *world) source(k *cluster.Work) *Workload { return &w.state.Workloads[k.Source] }
 
 // micros is the time line behind the compile line; unset is before all others.
 func micros(t time.Time) int64 {
@@ -109,7 +109,7 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 // compile turns a State that Check has passed into a world.
 func compile(s *State) (*world, error) {
 	w := &world{
-		World: &engine.World{Now: micros(s.Now)}, state: s, owners: make(map[string]int32, len(s.Budgets)),
+		World: &cluster.World{Now: micros(s.Now)}, state: s, owners: make(map[string]int32, len(s.Budgets)),
 		classNumbers: make(map[string]int32), resourceNumbers: make(map[string]int32),
 	}
 	compileBudgets(w)
@@ -118,11 +118,11 @@ func compile(s *State) (*world, error) {
 	for _, p := range w.pools {
 		p.compileQueues(s)
 	}
-	w.leaf = make(map[string]engine.Leaf)
+	w.leaf = make(map[string]cluster.Leaf)
 	for i, p := range w.pools {
 		for q, source := range p.queues {
 			if source >= 0 {
-				w.leaf[s.Queues[source].ID] = engine.Leaf{Pool: int32(i), Queue: int32(q)}
+				w.leaf[s.Queues[source].ID] = cluster.Leaf{Pool: int32(i), Queue: int32(q)}
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (w *world) compilePools() {
 // addPool adds the pool behind the others, with its nodes in their positions.
 func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	nodes, members := w.state.Nodes, set.members(w.state.Nodes)
-	p := &pool{Pool: &engine.Pool{Policy: policy.knobs()}, id: id, given: policy, smallestMemory: leastMemory(nodes, members)}
+	p := &pool{Pool: &cluster.Pool{Policy: policy.knobs()}, id: id, given: policy, smallestMemory: leastMemory(nodes, members)}
 	for n, in := range members {
 		if in && !nodes[n].Lost {
 			w.NodePool[n] = int32(len(w.pools))
@@ -197,8 +197,8 @@ func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 }
 
 // knobs are those that the solve reads.
-func (p *Policy) knobs() engine.Policy {
-	return engine.Policy{
+func (p *Policy) knobs() cluster.Policy {
+	return cluster.Policy{
 		Order:                     p.Order,
 		Queueing:                  p.Queueing,
 		BlockAlikeOnly:            p.BlockAlikeOnly,

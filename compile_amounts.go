@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/prose"
 )
 
@@ -284,7 +284,7 @@ func (r *Reservation) passed(now int64) bool { return r.spell().until <= max(now
 // spell is the time of the reservation.
 func (r *Reservation) spell() spell {
 	if r.Until.IsZero() {
-		return spell{micros(r.From), engine.Never}
+		return spell{micros(r.From), cluster.Never}
 	}
 	return spell{micros(r.From), micros(r.Until)}
 }

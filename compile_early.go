@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 )
 
 // Before its NotBefore a workload that holds nothing is one of which no task is submitted
@@ -24,7 +24,7 @@ func (w *world) notBefore(k *Workload) time.Time {
 		return k.NotBefore
 	}
 	held := max(w.Now, 0) - max(micros(k.HeldSince), 0)
-	if held <= 0 || held < span(w.policyInFirst(k).Reserve.MaxHold, engine.Never) {
+	if held <= 0 || held < span(w.policyInFirst(k).Reserve.MaxHold, cluster.Never) {
 		return k.NotBefore
 	}
 	return timeOf(max(laterTime(max(w.Now, 0), held), micros(k.NotBefore)))
@@ -58,7 +58,7 @@ func (w *world) noteTimed(i int32, k *Workload) {
 // nextBefore is the earliest time at which some workload is early no more ; Never if
 // none is.
 func (w *world) nextBefore() int64 {
-	next := int64(engine.Never)
+	next := int64(cluster.Never)
 	for i := range w.timed { // the least: order cannot matter
 		if at := w.Works[i].NotBefore; at >= 0 {
 			next = min(next, at)

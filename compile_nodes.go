@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -20,7 +20,7 @@ func (p *pool) addUsable(capacity []int64, node *Node) {
 			for d := range node.Devices {
 				device := &node.Devices[d]
 				if !device.Unhealthy && (known.class == "" || known.class == node.Class || known.class == device.Model) {
-					capacity[r] += engine.WholeDevice - device.Foreign
+					capacity[r] += cluster.WholeDevice - device.Foreign
 				}
 			}
 		case known.class == "" || known.class == node.Class:
@@ -126,7 +126,7 @@ func (p *pool) internReach(known map[string]int32, w *world, in []bool) int32 {
 	if reach, ok := known[string(key)]; ok {
 		return reach
 	}
-	p.Reaches = append(p.Reaches, engine.Reach{In: in, Out: out})
+	p.Reaches = append(p.Reaches, cluster.Reach{In: in, Out: out})
 	known[string(key)] = int32(len(p.Reaches) - 1)
 	return int32(len(p.Reaches) - 1)
 }
@@ -219,7 +219,7 @@ func (n *Node) withoutForeign() (bare Node, foreign bool) {
 // compileFacts notes of every node what the solve reads of it.
 func (w *world) compileFacts() {
 	s := w.state
-	w.Nodes = make([]engine.Node, len(s.Nodes))
+	w.Nodes = make([]cluster.Node, len(s.Nodes))
 	for rank, n := range byID(s.Nodes, func(n *Node) string { return n.ID }) {
 		w.Nodes[n].Rank = int32(rank)
 	}

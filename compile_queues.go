@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -132,7 +132,7 @@ func (w *world) nameResources(p *pool, names map[string]bool, classes map[resour
 	}
 	slices.SortFunc(p.resources[p.Plain:], byName)
 	for _, known := range p.resources[p.Plain:] {
-		p.Classes = append(p.Classes, engine.BoundClass{
+		p.Classes = append(p.Classes, cluster.BoundClass{
 			Plain: p.byName[known.name], Class: number(w.classNumbers, known.class), OfNodes: none, OfDevices: none,
 		})
 	}
@@ -244,7 +244,7 @@ func (p *pool) granule(r int) int64 {
 		return g
 	}
 	if r == 0 {
-		return engine.WholeDevice
+		return cluster.WholeDevice
 	}
 	return 1
 }
@@ -296,7 +296,7 @@ func (p *pool) compileRuntimes(s *State) {
 		}
 		return of(&p.given.MinRuntime)
 	}
-	p.Runtimes = make([]engine.MinRuntime, len(p.queues))
+	p.Runtimes = make([]cluster.MinRuntime, len(p.queues))
 	for q := range p.Runtimes {
 		p.Runtimes[q].Preempt = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
 		p.Runtimes[q].Reclaim = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
@@ -306,7 +306,7 @@ func (p *pool) compileRuntimes(s *State) {
 // compileQueueing reads what heads of each queue block (O4): as it says, else its
 // nearest parent, else the policy.
 func (p *pool) compileQueueing(s *State) {
-	p.Queueing, p.Blocks = make([]engine.Queueing, len(p.queues)), false
+	p.Queueing, p.Blocks = make([]cluster.Queueing, len(p.queues)), false
 	for q := range p.Queueing {
 		own := &p.Queueing[q]
 		own.How = p.Policy.Queueing

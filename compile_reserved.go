@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -29,7 +29,7 @@ func (p *pool) compileReserved(w *world) {
 	for _, i := range byID(s.Reservations, func(r *Reservation) string { return r.ID }) {
 		given := &s.Reservations[i]
 		during := given.spell()
-		r := engine.Reserved{From: during.from, Until: during.until, Source: i, Evict: given.Evict, Drain: given.Drain, Lend: given.Lend}
+		r := cluster.Reserved{From: during.from, Until: during.until, Source: i, Evict: given.Evict, Drain: given.Drain, Lend: given.Lend}
 		parts := make(map[int32]uint64)
 		for _, of := range w.reserved[i] {
 			n := w.nodeID[of.Node]
@@ -124,7 +124,7 @@ func (p *pool) strangerTo(s *State, id string, q int32) (list []int32) {
 type spell struct{ from, until int64 }
 
 // always is a spell without an end.
-var always = spell{math.MinInt64, engine.Never}
+var always = spell{math.MinInt64, cluster.Never}
 
 func (s spell) has(at int64) bool { return s.from <= at && at < s.until }
 
@@ -145,7 +145,7 @@ func (w *world) noteClosing(i int32) {
 			switch first := p.Reserved[r].From - most; { // it is there still if it starts after that
 			case first < now:
 				out.from = max(out.from, first+1)
-			case first < engine.Never:
+			case first < cluster.Never:
 				out.until = min(out.until, first+1)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -56,11 +56,11 @@ func (c *mixCompiler) shapeOf(r *Request) string {
 }
 
 // mixOf is what the target mix of a pool is made of (P4).
-func (w *world) mixOf(index int32) engine.Mix {
+func (w *world) mixOf(index int32) cluster.Mix {
 	p := w.pools[index]
 	given := &p.given.Scoring
 	c := mixCompiler{formCompiler: formCompiler{world: w, pool: p, index: index}, targets: make(map[string]placement.Target)}
-	out := engine.Mix{From: engine.MixSource(given.MixFrom), Coverage: cmp.Or(given.Coverage, covered), Shapes: make([][]int32, len(p.Definitions))}
+	out := cluster.Mix{From: cluster.MixSource(given.MixFrom), Coverage: cmp.Or(given.Coverage, covered), Shapes: make([][]int32, len(p.Definitions))}
 	sets := make([][]string, len(p.Definitions))
 	for _, i := range p.Works {
 		k := &w.Works[i]

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -18,17 +19,17 @@ import (
 const defaultConservative = 100
 
 // knobs are those of a ReservePolicy that the solve reads.
-func (r *ReservePolicy) knobs(p *Policy) engine.Reserve {
+func (r *ReservePolicy) knobs(p *Policy) cluster.Reserve {
 	if r.Backfill == queue.NoBackfill {
-		return engine.Reserve{}
+		return cluster.Reserve{}
 	}
-	out := engine.Reserve{
+	out := cluster.Reserve{
 		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
-		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, engine.Never), ChargeHeld: r.ChargeHeld, Gather: r.Gather,
+		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, cluster.Never), ChargeHeld: r.ChargeHeld, Gather: r.Gather,
 		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations, Evictable: r.Evictable,
 		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
 	}
-	if out.Horizon == engine.Never {
+	if out.Horizon == cluster.Never {
 		out.Horizon = 0
 	}
 	if out.Depth == 0 {
@@ -49,8 +50,8 @@ func span(b quota.Bound, absent int64) int64 {
 	switch {
 	case !b.Given():
 		return absent
-	case b.IsUnlimited() || b.Amount() > engine.Never/aSecond:
-		return engine.Never
+	case b.IsUnlimited() || b.Amount() > cluster.Never/aSecond:
+		return cluster.Never
 	}
 	return b.Amount() * aSecond
 }
@@ -69,7 +70,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	delete(w.dated, i)
 	delete(w.promised, i)
 	delete(w.behinds, i)
-	if !slices.ContainsFunc(append([]engine.Form{k.Form}, k.Others...), func(f engine.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
+	if !slices.ContainsFunc(append([]cluster.Form{k.Form}, k.Others...), func(f cluster.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
 		return
 	}
 	own := *k.Rare
@@ -83,12 +84,12 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	for t := range k.Tasks {
 		h := &k.Tasks[t]
 		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
-			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && engine.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
+			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && cluster.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
 		})
 		started := micros(given.Tasks[source].Started)
-		h.Begun = h.Phase == engine.Running || h.Phase == engine.Claimed && started >= 0
+		h.Begun = h.Phase == cluster.Running || h.Phase == cluster.Claimed && started >= 0
 		switch {
-		case h.Phase == engine.Claimed && !h.Begun:
+		case h.Phase == cluster.Claimed && !h.Begun:
 			started = w.Now
 		case started < 0:
 			started = h.Since
@@ -101,7 +102,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		h.Overran = h.Begun && laterTime(max(started, 0), times.Duration) <= w.Now
 		first := laterTime(max(started, 0), min(times.Duration, times.Limit))
 		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
-		if given.FixedWork > 0 && h.Phase == engine.Running {
+		if given.FixedWork > 0 && h.Phase == cluster.Running {
 			first = min(first, given.fixedEnd())
 			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
 		}
@@ -110,7 +111,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 			h.Until = micros(until)
 			first = min(first, h.Until)
 		}
-		if h.Phase == engine.Claimed && !h.Begun {
+		if h.Phase == cluster.Claimed && !h.Begun {
 			first = 0 // it is as if it began now
 		}
 		w.noteDated(i, h, first)
@@ -126,8 +127,8 @@ func note(set *map[int32]bool, i int32) {
 }
 
 // noteDated notes a time from which on the end of a task of a work depends on what time it is.
-func (w *world) noteDated(i int32, h *engine.Holding, at int64) {
-	if was, known := w.dated[i]; at == engine.Never || known && was <= at {
+func (w *world) noteDated(i int32, h *cluster.Holding, at int64) {
+	if was, known := w.dated[i]; at == cluster.Never || known && was <= at {
 		return
 	}
 	if w.dated == nil {
@@ -163,7 +164,7 @@ func (w *world) sourceOf(i int32) *Workload {
 }
 
 // taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
-func taskTime(seconds int64) int64 { return min(seconds, engine.Never/aSecond) * aSecond }
+func taskTime(seconds int64) int64 { return min(seconds, cluster.Never/aSecond) * aSecond }
 
 // fixedEnd is when the fixed work of what runs of the workload is done (B1).
 func (k *Workload) fixedEnd() int64 {
@@ -195,8 +196,8 @@ const defaultGrace = 30 * aSecond
 
 // timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
 // queue or of the first above it that says them, else the policy's; at most the least Max.
-func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Times {
-	own, bound, most := given.Duration, given.TimeLimit, int64(engine.Never)
+func (w *world) timesOf(given *Workload, queue string, policy *Policy) cluster.Times {
+	own, bound, most := given.Duration, given.TimeLimit, int64(cluster.Never)
 	levels := []*Durations{}
 	for id := queue; id != ""; {
 		at := slices.IndexFunc(w.state.Queues, func(q Queue) bool { return q.ID == id })
@@ -212,14 +213,14 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 		if !bound.Given() {
 			bound = d.DefaultLimit
 		}
-		most = min(most, span(d.Max, engine.Never))
+		most = min(most, span(d.Max, cluster.Never))
 	}
-	limit := min(span(bound, engine.Never), most)
-	expected := span(own, engine.Never)
+	limit := min(span(bound, cluster.Never), most)
+	expected := span(own, cluster.Never)
 	if given.FixedWork > 0 {
 		expected = max(1, fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), given.least()))
 	}
-	out := engine.Times{Duration: min(expected, limit), Limit: limit}
+	out := cluster.Times{Duration: min(expected, limit), Limit: limit}
 	if policy.Reserve.Backfill != 0 {
 		out.Least = given.MinDuration * aSecond
 	}
@@ -227,21 +228,21 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) engine.Ti
 }
 
 // compilePromise reads what a workload has been promised.
-func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
+func (w *world) compilePromise(k *cluster.Work, given *Promise) *cluster.Promise {
 	if given == nil || given.Form > len(k.Others) {
 		return nil
 	}
-	out := &engine.Promise{
+	out := &cluster.Promise{
 		At: micros(given.At), Entitled: given.Entitled, Form: int16(given.Form), Made: micros(given.Made), First: micros(given.First),
 	}
 	if given.Rule == ByGathering {
-		out.At, out.Gathers, out.First = engine.Never, true, engine.Never
+		out.At, out.Gathers, out.First = cluster.Never, true, cluster.Never
 	}
 	names := w.setNames(k, out.Form)
 	f := w.FormOf(k, out.Form)
 	for i := range given.Tasks {
 		t := &given.Tasks[i]
-		set, node := slices.Index(names, t.PodSet), engine.TaskPlace{Index: int32(t.Index)}
+		set, node := slices.Index(names, t.PodSet), cluster.TaskPlace{Index: int32(t.Index)}
 		if set < 0 {
 			set = math.MaxInt16 // of no pod set: it asks something else now
 		}
@@ -255,7 +256,7 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 		}
 		out.Tasks = append(out.Tasks, node)
 	}
-	slices.SortStableFunc(out.Tasks, func(a, b engine.TaskPlace) int {
+	slices.SortStableFunc(out.Tasks, func(a, b cluster.TaskPlace) int {
 		if a.Set != b.Set {
 			return int(a.Set - b.Set)
 		}
@@ -265,9 +266,9 @@ func (w *world) compilePromise(k *engine.Work, given *Promise) *engine.Promise {
 }
 
 // writeReservations writes what is promised, and when that could change by itself.
-func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
-	plan.NextAt = timeOf(min(w.nextBefore(), d.NextEnd()))
-	for _, r := range d.Reservations() {
+func (w *world) writeReservations(plan *Plan, d *cluster.Decision) {
+	plan.NextAt = timeOf(min(w.nextBefore(), engine.NextEnd(d)))
+	for _, r := range engine.Reservations(d) {
 		k := &w.Works[r.Work]
 		out := PlannedReservation{
 			Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, r.Promise.Form)), Change: PromiseChange(r.Change),
@@ -279,7 +280,7 @@ func (w *world) writeReservations(plan *Plan, d *engine.Decision) {
 		if r.Promise.Gathers {
 			out.Promise.Rule = ByGathering
 		}
-		if r.Change == engine.Withdrawn && w.source(k).Reserved != nil {
+		if r.Change == cluster.Withdrawn && w.source(k).Reserved != nil {
 			out.Promise = clonePromise(*w.source(k).Reserved)
 			if out.Promise.Rule == ByGathering && k.NotBefore >= 0 {
 				out.NotBefore = timeOf(k.NotBefore)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -44,7 +44,7 @@ func appendTopology(b []byte, t *Topology) []byte {
 // which a form asks for one all the same, be it a node (T1), or gangs for whole nodes (P8).
 func (w *world) compileTopologies() {
 	for _, p := range w.pools {
-		if p.Topology == nil && (p.Policy.Fitting != gang.AnyNodes || slices.ContainsFunc(p.Definitions, func(d engine.Definition) bool { return d.Constrained })) {
+		if p.Topology == nil && (p.Policy.Fitting != gang.AnyNodes || slices.ContainsFunc(p.Definitions, func(d cluster.Definition) bool { return d.Constrained })) {
 			p.Topology = p.treeOf(w.state)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -15,12 +16,12 @@ import (
 func (w *world) compileWorkloads() error {
 	s := w.state
 	order := byID(s.Workloads, func(k *Workload) string { return k.ID })
-	w.Works = make([]engine.Work, len(order))
+	w.Works = make([]cluster.Work, len(order))
 	w.order = order
 	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
 		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
-		p.interned, p.timeless, p.requests = make(map[string]int32), make(map[string]int32), make(map[string]engine.Shape)
+		p.interned, p.timeless, p.requests = make(map[string]int32), make(map[string]int32), make(map[string]cluster.Shape)
 	}
 	for i, source := range order {
 		if err := w.compileWork(int32(i), source); err != nil {
@@ -35,7 +36,7 @@ func (w *world) compileWorkloads() error {
 // compileWork compiles one workload and its forms.
 func (w *world) compileWork(i, source int32) error {
 	given, k := &w.state.Workloads[source], &w.Works[i]
-	*k = engine.Work{Source: source, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
+	*k = cluster.Work{Source: source, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
 	w.noteTimed(i, given)
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
@@ -63,7 +64,7 @@ func (w *world) compileWork(i, source int32) error {
 		w.compileTasks(i)
 	}
 	if given.Ending {
-		k.Status = engine.Ending
+		k.Status = cluster.Ending
 	}
 	w.compileTimes(i, given)
 	w.noteClosing(i)
@@ -81,7 +82,7 @@ func (w *world) compileTasks(i int32) {
 		if at := int16(source.FormOf(*task)); at != form {
 			form, names = at, w.setNames(k, at)
 		}
-		h := engine.Holding{Work: i, Form: form, Phase: engine.Phase(task.Phase), Since: micros(task.Since)}
+		h := cluster.Holding{Work: i, Form: form, Phase: cluster.Phase(task.Phase), Since: micros(task.Since)}
 		h.Set = int32(slices.Index(names, task.PodSet))
 		h.Index, h.Node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {
@@ -89,40 +90,40 @@ func (w *world) compileTasks(i int32) {
 		}
 		k.Tasks[t] = h
 	}
-	slices.SortFunc(k.Tasks, func(a, b engine.Holding) int {
+	slices.SortFunc(k.Tasks, func(a, b cluster.Holding) int {
 		return cmp.Or(w.CompareNodes(a.Node, b.Node), cmp.Compare(a.Set, b.Set),
 			cmp.Compare(a.Index, b.Index), cmp.Compare(a.Phase, b.Phase))
 	})
 }
 
 // newRare is what the workload has that few have; its forms and tasks are to come.
-func (w *world) newRare(given *Workload) *engine.Rare {
+func (w *world) newRare(given *Workload) *cluster.Rare {
 	owner, owned := w.owners[given.Owner]
 	if owned = owned && given.Owner != ""; !owned {
 		owner = none
 	}
 	if !owned && len(given.Tasks)+len(given.Alternatives) == 0 && given.Checkpoint.IsZero() && given.PartialSince.IsZero() && !w.isEarly(given) && given.Deadline == (Deadline{}) {
-		return engine.Nothing
+		return cluster.Nothing
 	}
 	if len(w.rare) == 0 {
-		w.rare = make([]engine.Rare, 256)
+		w.rare = make([]cluster.Rare, 256)
 	}
 	out := &w.rare[0]
 	w.rare = w.rare[1:]
-	*out = engine.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner, NotBefore: -1}
+	*out = cluster.Rare{Checkpoint: micros(given.Checkpoint), PartialSince: micros(given.PartialSince), Owner: owner, NotBefore: -1}
 	if w.isEarly(given) {
 		out.NotBefore = micros(w.notBefore(given))
 	}
-	if latest := w.latestStart(given); latest != engine.Never {
-		out.Due = latest - engine.Never
+	if latest := w.latestStart(given); latest != cluster.Never {
+		out.Due = latest - cluster.Never
 	}
 	return out
 }
 
 // newTasks cuts n holdings from an arena.
-func (w *world) newTasks(n int) []engine.Holding {
+func (w *world) newTasks(n int) []cluster.Holding {
 	if len(w.tasks) < n {
-		w.tasks = make([]engine.Holding, max(n, 1024))
+		w.tasks = make([]cluster.Holding, max(n, 1024))
 	}
 	out := w.tasks[:n:n]
 	w.tasks = w.tasks[n:]
@@ -130,7 +131,7 @@ func (w *world) newTasks(n int) []engine.Holding {
 }
 
 // compileForm compiles one form in the pool of its queue.
-func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
+func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 	at, ok := w.leaf[given.Queue]
 	if !ok { // the implicit queue of a pool without queues
 		if len(w.pools) > 1 {
@@ -141,11 +142,11 @@ func (w *world) compileForm(k *Workload, given *Form) (engine.Form, error) {
 		given = given.notSubmitted()
 	}
 	c := &w.forms[at.Pool]
-	out := engine.Form{Pool: at.Pool, Queue: at.Queue}
+	out := cluster.Form{Pool: at.Pool, Queue: at.Queue}
 	out.Priority, out.NonPreemptible = c.pool.given.standing(k)
 	out.Final = c.pool.given.ends(k)
 	var err error
-	if c.times = engine.Unknown; c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
+	if c.times = cluster.Unknown; c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
 		c.times = w.timesOf(k, given.Queue, c.pool.given)
 	}
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
@@ -213,10 +214,10 @@ type formCompiler struct {
 	request []byte
 	amounts quota.Amounts
 	names   []string
-	shapes  []engine.Shape
+	shapes  []cluster.Shape
 	// Of the form at hand: how long it takes, what it is no member of, and what of that is
 	// closed to it now (B9).
-	times            engine.Times
+	times            cluster.Times
 	stranger, closed []int32
 }
 
@@ -227,7 +228,7 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	c.shapes = c.shapes[:0]
 	c.key = c.key[:0]
 	timeless := 0 // where what is asked begins in the key, whatever time it takes
-	if c.times != engine.Unknown {
+	if c.times != cluster.Unknown {
 		const timed = 255 // no strategy
 		c.key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit), c.times.Least)
 		timeless = len(c.key)
@@ -276,9 +277,9 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	return known, nil
 }
 
-func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engine.Definition, error) {
+func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (cluster.Definition, error) {
 	p, sets, groups := c.pool, given.PodSets, given.Groups
-	d := engine.Definition{
+	d := cluster.Definition{
 		Sets:  slices.Clone(c.shapes),
 		Times: c.times, Stranger: c.stranger,
 		Counts: make([]int32, len(sets)),
@@ -310,11 +311,11 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 	for i := range d.Sets {
 		r := &d.Sets[i].Request
 		d.Elastic = d.Elastic || len(groups) > 0 || compiled[i].Submitted > compiled[i].Min
-		d.Unsure = d.Unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < engine.WholeDevice)
+		d.Unsure = d.Unsure || r.Devices > 1 && (r.Memory > 0 || r.Milli < cluster.WholeDevice)
 	}
 	d.Constrained = constrained(&given.Topology, sets, groups)
 	p.Domains = p.Domains || d.Constrained
-	p.Constrained = p.Constrained || d.Constrained || slices.ContainsFunc(d.Sets, func(s engine.Shape) bool {
+	p.Constrained = p.Constrained || d.Constrained || slices.ContainsFunc(d.Sets, func(s cluster.Shape) bool {
 		return s.Request.Island != 0 || s.Request.PreferIsland != 0
 	})
 	var err error
@@ -344,7 +345,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (engin
 }
 
 // compileSet compiles one pod set.
-func (c *formCompiler) compileSet(set *PodSet, shape *engine.Shape, group map[string]int32) gang.Set {
+func (c *formCompiler) compileSet(set *PodSet, shape *cluster.Shape, group map[string]int32) gang.Set {
 	return gang.Set{
 		Shape:      shape.Placed,
 		Devices:    shape.GPUs,
@@ -370,13 +371,13 @@ func groupIndices(groups []Group) map[string]int32 {
 }
 
 // shape interns a request on a set of nodes.
-func (c *formCompiler) shape(set int32, r *Request) engine.Shape {
+func (c *formCompiler) shape(set int32, r *Request) cluster.Shape {
 	p := c.pool
 	c.encode(set, r)
 	if known, ok := p.requests[string(c.request)]; ok {
 		return known
 	}
-	out := engine.Shape{Request: c.asked(r)}
+	out := cluster.Shape{Request: c.asked(r)}
 	out.Request.Set, out.Request.Closed = set, c.closed
 	if len(r.Selector.Labels)+len(r.Selector.Expressions) > 0 {
 		out.Request.Selector = &r.Selector
@@ -405,7 +406,7 @@ func (c *formCompiler) asked(r *Request) placement.Request {
 		Amounts: make(quota.Amounts, len(c.amounts)),
 	}
 	if out.Devices > 0 {
-		out.Milli = cmp.Or(r.GPU.Milli, engine.WholeDevice)
+		out.Milli = cmp.Or(r.GPU.Milli, cluster.WholeDevice)
 	}
 	for i, a := range c.amounts { // placement counts no GPU: its indices are one lower
 		out.Amounts[i] = quota.Amount{Resource: a.Resource - 1, Value: a.Value}
@@ -420,14 +421,14 @@ func (c *formCompiler) asked(r *Request) placement.Request {
 // milliOf is what the pool charges for each device of the request (F1).
 func (p *pool) milliOf(g *GPURequest) int64 {
 	if g.Memory == 0 || p.smallestMemory == 0 {
-		return cmp.Or(g.Milli, engine.WholeDevice)
+		return cmp.Or(g.Milli, cluster.WholeDevice)
 	}
 	return ceilMilli(g.Memory, p.smallestMemory)
 }
 
 // partOf is what the parts of devices come in that so many tasks of each set ask for; 0
 // where the policy gives the granule (F5).
-func (p *pool) partOf(sets []engine.Shape, tasks []int32) int64 {
+func (p *pool) partOf(sets []cluster.Shape, tasks []int32) int64 {
 	if _, given := p.given.Granules[GPU]; given {
 		return 0
 	}
@@ -437,14 +438,14 @@ func (p *pool) partOf(sets []engine.Shape, tasks []int32) int64 {
 			milli = append(milli, sets[i].Charge[0].Value/int64(gpus)) // GPUs are charged first
 		}
 	}
-	return engine.PartOf(milli...)
+	return division.PartOf(milli...)
 }
 
 // ceilMilli is ⌈1000 × part / whole⌉ without overflow for amounts up to
 // [MaxAmount].
 func ceilMilli(part, whole int64) int64 {
 	quotient, rest := part/whole, part%whole
-	return quotient*engine.WholeDevice + (rest*engine.WholeDevice+whole-1)/whole
+	return quotient*cluster.WholeDevice + (rest*cluster.WholeDevice+whole-1)/whole
 }
 
 // encode writes the request on the set of nodes as bytes that are equal exactly
@@ -474,7 +475,7 @@ func (c *formCompiler) encodeAsked(b []byte, r *Request) []byte {
 	slices.Sort(c.names)
 	c.names = slices.Compact(c.names)
 
-	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % engine.WholeDevice, r.GPU.Memory, r.GPU.MinMemory, int64(r.GPU.Island)<<8 | int64(r.GPU.PreferIsland)} {
+	for _, n := range [...]int64{int64(r.GPU.devices()), r.GPU.Milli % cluster.WholeDevice, r.GPU.Memory, r.GPU.MinMemory, int64(r.GPU.Island)<<8 | int64(r.GPU.PreferIsland)} {
 		b = binary.AppendVarint(b, n)
 	}
 	b = binary.AppendUvarint(b, uint64(len(c.amounts)))

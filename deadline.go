@@ -3,13 +3,13 @@ package allot
 import (
 	"strconv"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 )
 
 // What is said of until when work is of use (B11).
 
 // timesInFirst are the duration and the limit of a workload in its first form.
-func (w *world) timesInFirst(k *Workload) engine.Times {
+func (w *world) timesInFirst(k *Workload) cluster.Times {
 	return w.timesOf(k, k.Queue, w.policyInFirst(k))
 }
 
@@ -31,13 +31,13 @@ func (w *world) policyInFirst(k *Workload) *Policy {
 // latestStart is when a workload must start to meet its deadline, as far as it is known how
 // long it takes; Never without one.
 func (w *world) latestStart(k *Workload) int64 {
-	latest := int64(engine.Never)
+	latest := int64(cluster.Never)
 	if !k.Deadline.Start.IsZero() {
 		latest = micros(k.Deadline.Start)
 	}
 	if !k.Deadline.End.IsZero() {
 		end := micros(k.Deadline.End)
-		if times := w.timesInFirst(k); times.Duration != engine.Never {
+		if times := w.timesInFirst(k); times.Duration != cluster.Never {
 			end -= times.Duration
 		}
 		latest = min(latest, end)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/view"
 )
@@ -38,7 +39,7 @@ type Decision struct {
 	// world and found are of the full solve, nil until something needs it; cost is
 	// what it cost before anybody asked for reasons.
 	world *world
-	found *engine.Decision
+	found *cluster.Decision
 	cost  Work
 	// seen is the view of them, once package explain has asked.
 	seen *decisionView
@@ -87,9 +88,9 @@ func (d *Decision) inFullWith(ctx context.Context, victims view.Victims) error {
 		return err
 	}
 	if len(victims.IDs) > 0 {
-		w.Traced = engine.NewTrace(w.worksOf(victims.IDs), victims.Near)
+		w.Traced = cluster.NewTrace(w.worksOf(victims.IDs), victims.Near)
 	}
-	found, err := w.Solve(ctx)
+	found, err := engine.Solve(ctx, w.World)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 )
 
 // When what runs is expected to end (B1). Times and durations are microseconds, as behind
@@ -64,7 +64,7 @@ func corrected(now, expected int64) int64 {
 // laterTime is a time so much later than another; what is beyond all times is never.
 func laterTime(t, by int64) int64 {
 	if by >= endOfTime-t {
-		return engine.Never
+		return cluster.Never
 	}
 	return t + by
 }
@@ -86,14 +86,14 @@ func fixedEnd(work, done int64, started []int64) int64 {
 	}
 	n := uint64(len(started))
 	if high >= n {
-		return engine.Never
+		return cluster.Never
 	}
 	quotient, rest := bits.Div64(high, low, n)
 	if rest > 0 {
 		quotient++
 	}
 	if quotient >= endOfTime {
-		return engine.Never
+		return cluster.Never
 	}
 	return int64(quotient)
 }
@@ -104,11 +104,11 @@ func signedBits(n int64) (high, low uint64) { return uint64(n >> 63), uint64(n) 
 // fixedDuration is how long so many tasks take for the rest of fixed work.
 func fixedDuration(work, done, tasks int64) int64 {
 	if tasks <= 0 {
-		return engine.Never
+		return cluster.Never
 	}
 	rest := max(0, work-done)
 	if rest > math.MaxInt64-tasks {
-		return engine.Never
+		return cluster.Never
 	}
 	return (rest + tasks - 1) / tasks
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 )
 
 // B1 by hand: the duration, the corrections one after the other, the limit, and what is past
 // it.
 func TestPredictedEnd(t *testing.T) {
-	const never = engine.Never
+	const never = cluster.Never
 	for _, c := range []struct {
 		why                           string
 		now, started, duration, limit int64 // minutes
@@ -66,21 +66,21 @@ func TestPredictedEndLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		span := rapid.Int64Range(1, 1000*anHour)
 		started := rapid.Int64Range(0, 1000*anHour).Draw(t, "started")
-		duration := rapid.OneOf(span, rapid.Just(int64(engine.Never))).Draw(t, "duration")
-		limit := rapid.OneOf(span, rapid.Just(int64(engine.Never))).Draw(t, "limit")
+		duration := rapid.OneOf(span, rapid.Just(int64(cluster.Never))).Draw(t, "duration")
+		limit := rapid.OneOf(span, rapid.Just(int64(cluster.Never))).Draw(t, "limit")
 		grace := rapid.Int64Range(0, anHour).Draw(t, "grace")
 		last := int64(0)
 		now := started
 		for range 20 {
 			ends, enforced := predictedEnd(now, started, duration, limit, grace)
-			past := limit != engine.Never && started+limit <= now
+			past := limit != cluster.Never && started+limit <= now
 			if past && (ends != now+grace || enforced != now+grace) || !past && (ends <= now || ends > enforced) {
 				t.Fatalf("at %d: ends %d, enforced %d", now, ends, enforced)
 			}
 			if ends < last {
 				t.Fatalf("at %d it ends at %d, before it was to end at %d", now, ends, last)
 			}
-			if last = ends; duration == engine.Never && limit == engine.Never && ends != engine.Never {
+			if last = ends; duration == cluster.Never && limit == cluster.Never && ends != cluster.Never {
 				t.Fatalf("ends at %d, of which nothing is known", ends)
 			}
 			now += rapid.Int64Range(0, 300*anHour).Draw(t, "later")
@@ -132,7 +132,7 @@ func TestFixedEndExact(t *testing.T) {
 		n := big.NewInt(int64(len(started)))
 		want := sum.Add(sum, n)
 		want.Sub(want, big.NewInt(1)).Div(want, n) // Euclid's: rounds down, as n > 0
-		end := int64(engine.Never)
+		end := int64(cluster.Never)
 		if want.IsInt64() && want.Int64() < endOfTime {
 			end = max(0, want.Int64())
 		}
@@ -144,7 +144,7 @@ func TestFixedEndExact(t *testing.T) {
 
 // B1: so many tasks that start together take for the rest what fixedEnd says.
 func TestFixedDuration(t *testing.T) {
-	for _, c := range [][4]int64{{10, 0, 3, 4}, {10, 4, 3, 2}, {10, 12, 3, 0}, {9, 0, 3, 3}, {1, 0, 0, engine.Never}} {
+	for _, c := range [][4]int64{{10, 0, 3, 4}, {10, 4, 3, 2}, {10, 12, 3, 0}, {9, 0, 3, 3}, {1, 0, 0, cluster.Never}} {
 		if got := fixedDuration(c[0], c[1], c[2]); got != c[3] {
 			t.Errorf("%v: %d", c, got)
 		}
@@ -208,7 +208,7 @@ func TestHoldersAgainstAList(t *testing.T) {
 		draw := func() spell {
 			from := rapid.Int64Range(-5, 200).Draw(t, "from")
 			if rapid.IntRange(0, 9).Draw(t, "for ever") == 0 {
-				return spell{from, engine.Never}
+				return spell{from, cluster.Never}
 			}
 			return spell{from, from + rapid.Int64Range(1, 20).Draw(t, "for")}
 		}

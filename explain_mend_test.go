@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -293,11 +293,11 @@ func mendCapacity(m *mender, r *Reason) []func(*State) {
 		if missing := r.Need - r.Have; r.Resource != GPU {
 			n.Capacity[r.Resource] = missing
 		} else {
-			n.Devices = make([]Device, (missing+engine.WholeDevice-1)/engine.WholeDevice)
+			n.Devices = make([]Device, (missing+cluster.WholeDevice-1)/cluster.WholeDevice)
 			for i := range n.Devices {
 				n.Devices[i] = Device{Model: "A", Memory: 6}
 			}
-			n.Devices[0].Foreign = int64(len(n.Devices))*engine.WholeDevice - missing
+			n.Devices[0].Foreign = int64(len(n.Devices))*cluster.WholeDevice - missing
 		}
 		s.Nodes = append(s.Nodes, n)
 	}}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/table"
 )
@@ -255,7 +256,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 	}
 	w.SomeBehind = false
 	for i := range w.behinds { // whether any is: order cannot matter
-		w.SomeBehind = w.SomeBehind || slices.ContainsFunc(w.Works[i].Tasks, func(h engine.Holding) bool { return h.Behind > 0 })
+		w.SomeBehind = w.SomeBehind || slices.ContainsFunc(w.Works[i].Tasks, func(h cluster.Holding) bool { return h.Behind > 0 })
 	}
 	return t.Suits()
 }

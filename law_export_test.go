@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -187,7 +187,7 @@ func withinBudget(j *Judged) error {
 	}
 	const passes = 4
 	changes := work.Placed + work.Evicted + int64(len(j.Plan.Reservations))
-	if most := (forms + tasks) * passes * (changes + 1); work.Turns > most || work.Searches > most*engine.UnitBudget {
+	if most := (forms + tasks) * passes * (changes + 1); work.Turns > most || work.Searches > most*cluster.UnitBudget {
 		return fmt.Errorf("%+v is beyond the budget of %d turns", work, most)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/view"
 )
@@ -77,7 +78,7 @@ func (f *probe) compile() error {
 	}
 	slot := int32(len(w.Works))
 	s.Workloads = append(s.Workloads, Workload{})
-	w.Works = append(w.Works, engine.Work{Source: int32(len(s.Workloads)) - 1, Rare: engine.Nothing, Live: -1, Status: engine.Ending})
+	w.Works = append(w.Works, cluster.Work{Source: int32(len(s.Workloads)) - 1, Rare: cluster.Nothing, Live: -1, Status: cluster.Ending})
 	f.viewer = viewer{w}
 	f.asked, err = engine.NewProbe(w.World, slot)
 	return err
@@ -145,7 +146,7 @@ func (f *probe) pose(ctx context.Context, k *Workload) error {
 
 // Workload implements [view.Names]: what is in the slot is not among them.
 func (f *probe) Workload(id string) (int32, bool) {
-	at, known := slices.BinarySearchFunc(f.Works[:f.asked.Slot], id, func(other engine.Work, id string) int {
+	at, known := slices.BinarySearchFunc(f.Works[:f.asked.Slot], id, func(other cluster.Work, id string) int {
 		return strings.Compare(f.source(&other).ID, id)
 	})
 	return int32(at), known
@@ -156,6 +157,6 @@ func (f *probe) Asked() *engine.Probe { return f.asked }
 
 // Reasons implements [view.Probe].
 func (f *probe) Reasons() ([]Reason, error) {
-	verdicts, err := f.world.Reasons(f.asked.Slot)
+	verdicts, err := engine.Reasons(f.world.World, f.asked.Slot)
 	return (&teller{world: f.world}).reasons(verdicts), err
 }

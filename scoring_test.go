@@ -8,7 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/settling"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -21,7 +24,7 @@ func mixText(t *testing.T, s *State, pool int32) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Settle(&engine.Decision{World: w.World}); err != nil {
+	if err := settling.Settle(w.World, &cluster.Decision{World: w.World}); err != nil {
 		t.Fatal(err)
 	}
 	return targetTexts(w, pool)
@@ -29,7 +32,7 @@ func mixText(t *testing.T, s *State, pool int32) []string {
 
 func targetTexts(w *world, pool int32) []string {
 	var lines []string
-	for _, m := range w.TargetsOf(pool) {
+	for _, m := range division.TargetsOf(w.World, pool) {
 		r := m.Request
 		line := fmt.Sprintf("%d × %d devices of %d", m.Weight, r.Devices, r.Milli)
 		for _, a := range r.Amounts {
@@ -140,7 +143,7 @@ func TestP4MixOfThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Solve(t.Context()); err != nil {
+	if _, err := engine.Solve(t.Context(), w.World); err != nil {
 		t.Fatal(err)
 	}
 	if plan, err = Solve(s); err != nil || !plan.Actions[0].Ending.Final {

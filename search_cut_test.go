@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/quota"
@@ -111,7 +112,7 @@ func TestM8SearchesAreBoundedTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := w.Solve(context.Background())
+		found, err := engine.Solve(context.Background(), w.World)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func TestG3VeryManyPodSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Work.Searches > engine.UnitBudget/8 || len(p.Pending) != 1 {
+	if p.Work.Searches > cluster.UnitBudget/8 || len(p.Pending) != 1 {
 		t.Errorf("%d searches, %d wait", p.Work.Searches, len(p.Pending))
 	}
 }
@@ -237,7 +238,7 @@ func TestIncrementalEffortIsThatOfASolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Solve(context.Background()); err != nil {
+		if _, err := engine.Solve(context.Background(), w.World); err != nil {
 			t.Fatal(err)
 		}
 		_, got := f.world.Pools[0].Effort()

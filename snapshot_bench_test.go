@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 )
 
 // busyState is nodes × 8 GPUs of which all run a single but those of the last
@@ -18,7 +18,7 @@ func busyState(nodes int) *State {
 			ID: fmt.Sprintf("node-%06d", i), Capacity: map[string]int64{CPU: 128_000, Memory: 1 << 40}, Devices: make([]Device, 8),
 		})
 	}
-	leaves := fillQueues(s, int64(nodes)*8*engine.WholeDevice)
+	leaves := fillQueues(s, int64(nodes)*8*cluster.WholeDevice)
 	for i := range nodes * 10 {
 		w := busyWorkload(s, i, leaves[i%len(leaves)])
 		if i < nodes*8-nodes*8/100 {

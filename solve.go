@@ -1,6 +1,10 @@
 package allot
 
-import "context"
+import (
+	"context"
+
+	"github.com/allotsched/allot/internal/engine"
+)
 
 // Solve decides what to do in the state s: what starts where, what waits and
 // why, and the fair shares behind it. It depends on nothing but s and modifies
@@ -26,7 +30,7 @@ func SolveContext(ctx context.Context, s *State) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := w.Solve(ctx)
+	d, err := engine.Solve(ctx, w.World)
 	if err != nil {
 		return nil, err
 	}

@@ -31,12 +31,16 @@ var mayImport = map[string]struct {
 	"internal/table":    {},
 	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
 	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
-	// The engine decides on numbers, and knows nothing of a State.
-	"internal/engine": {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"}, standard: []string{"context"}},
+	// The engine decides on numbers, and knows nothing of a State; the cluster are those numbers.
+	"internal/cluster":    {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"}},
+	"internal/settling":   {own: []string{"quota", "placement", "internal/cluster"}},
+	"internal/division":   {own: []string{"quota", "fairshare", "queue", "placement", "preempt", "internal/cluster"}},
+	"internal/difference": {own: []string{"fairshare", "placement", "preempt", "internal/cluster"}},
+	"internal/engine":     {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/cluster", "internal/settling", "internal/division", "internal/difference"}, standard: []string{"context"}},
 	// A view speaks of the engine's numbers, and of instants as the root tells them.
-	"internal/view": {own: []string{"internal/engine"}, standard: []string{"context", "time"}},
+	"internal/view": {own: []string{"internal/cluster", "internal/engine"}, standard: []string{"context", "time"}},
 	"": {
-		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/engine", "internal/view", "internal/table", "internal/jsonform", "internal/prose"},
+		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/cluster", "internal/division", "internal/engine", "internal/view", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// verify reads the rules anew: it shares the nouns of the root, and of the
@@ -49,7 +53,7 @@ var mayImport = map[string]struct {
 	// to read, and to propose. The children are there for the types of the root's fields
 	// and of what the engine says.
 	"explain": {
-		own:      []string{"", "fairshare", "placement", "preempt", "queue", "quota", "internal/engine", "internal/view", "internal/jsonform", "internal/prose"},
+		own:      []string{"", "fairshare", "placement", "preempt", "queue", "quota", "internal/cluster", "internal/division", "internal/engine", "internal/view", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of

@@ -22,7 +22,7 @@ type tidySample struct {
 }
 
 // corePackages decide: they are pure functions of what they are given.
-var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/engine", "internal/view", "verify", "internal/table", "internal/jsonform", "internal/prose"}
+var corePackages = []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/cluster", "internal/settling", "internal/division", "internal/difference", "internal/engine", "internal/view", "verify", "internal/table", "internal/jsonform", "internal/prose"}
 
 func isCore(path string) bool { return slices.Contains(corePackages, path) }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/view"
 )
@@ -17,13 +18,13 @@ import (
 type viewer struct{ *world }
 
 // World implements [view.Decision] and [view.Probe]; what follows implements [view.Names].
-func (v viewer) World() *engine.World { return v.world.World }
+func (v viewer) World() *cluster.World { return v.world.World }
 
 func (v viewer) Workload(id string) (i int32, known bool) { return v.workOf(id) }
 
 func (v viewer) WorkloadID(i int32) string { return v.source(&v.Works[i]).ID }
 
-func (v viewer) Queue(id string) (at engine.Leaf, known bool) {
+func (v viewer) Queue(id string) (at cluster.Leaf, known bool) {
 	if at, known = v.leaf[id]; known || id != "" {
 		return at, known
 	}
@@ -51,7 +52,7 @@ func (v viewer) Instant(micros int64) time.Time { return timeOf(micros) }
 
 // workOf is the index of a workload by ID.
 func (w *world) workOf(id string) (int32, bool) {
-	i, known := slices.BinarySearchFunc(w.Works, id, func(k engine.Work, id string) int {
+	i, known := slices.BinarySearchFunc(w.Works, id, func(k cluster.Work, id string) int {
 		return strings.Compare(w.source(&k).ID, id)
 	})
 	return int32(i), known
@@ -60,18 +61,18 @@ func (w *world) workOf(id string) (int32, bool) {
 // A decisionView is a decision as package explain sees it. Its lock is held.
 type decisionView struct {
 	viewer
-	found   *engine.Decision
+	found   *cluster.Decision
 	turns   map[int32][]int32 // by pool, once they were asked for, as are the
 	holders map[int32]*engine.Holders
 }
 
 // Outcome implements [view.Decision], as does what follows.
-func (v *decisionView) Outcome() *engine.Decision { return v.found }
+func (v *decisionView) Outcome() *cluster.Decision { return v.found }
 
 func (v *decisionView) Turns(pool int32) []int32 {
 	turns, known := v.turns[pool]
 	if !known {
-		turns = v.TurnsOf(pool)
+		turns = engine.TurnsOf(v.viewer.world.World, pool)
 		v.turns[pool] = turns
 	}
 	return turns
@@ -93,7 +94,7 @@ func (v *decisionView) Reasons(i int32) ([]Reason, error) {
 	return p.Reasons, err
 }
 
-func (v *decisionView) Shares(of engine.Leaf, resources []int32) []Share {
+func (v *decisionView) Shares(of cluster.Leaf, resources []int32) []Share {
 	p, q := v.pools[of.Pool], int(of.Queue)
 	reachable := p.reachable(q)
 	out := make([]Share, len(resources))

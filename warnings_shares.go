@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/division"
 )
 
 // shareWarnings are about what is handed down to siblings of whom nobody who wants it may
@@ -84,7 +85,7 @@ func (p *pool) forNobody(parent int, group []int, r int) bool {
 // leftOver is what the siblings divide and none of them has.
 func (p *pool) leftOver(parent int, group []int, r int) int64 {
 	if parent < 0 {
-		derived, err := fairshare.Derive(p.Division(r), group[0])
+		derived, err := fairshare.Derive(division.ConfigOf(p.Pool, r), group[0])
 		if err != nil {
 			return 0 // it has been divided without
 		}

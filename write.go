@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/quota"
 )
 
 // write turns what was decided into a Plan: plain data with the caller's names.
-func (w *world) write(d *engine.Decision) (*Plan, error) {
+func (w *world) write(d *cluster.Decision) (*Plan, error) {
 	plan := &Plan{Revision: w.state.Revision, Work: Work(d.Work)}
 	w.writeActions(plan, d)
 	w.writeReservations(plan, d)
@@ -30,12 +31,12 @@ func (w *world) write(d *engine.Decision) (*Plan, error) {
 }
 
 // writeActions cuts all tasks and all device lists from two arrays.
-func (w *world) writeActions(plan *Plan, d *engine.Decision) {
+func (w *world) writeActions(plan *Plan, d *cluster.Decision) {
 	if len(d.Actions) == 0 {
 		return
 	}
 	devices := 0
-	for _, list := range [...][]engine.TaskPlace{d.Placed, d.From} {
+	for _, list := range [...][]cluster.TaskPlace{d.Placed, d.From} {
 		for i := range list {
 			devices += bits.OnesCount64(list[i].Devices)
 		}
@@ -60,10 +61,10 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 		if a.Why != nil {
 			out.Reason = tell.reason(a.Why)
 		}
-		if a.Kind == engine.Move {
+		if a.Kind == cluster.Move {
 			out.From = cut.places(names, d.From[a.Moved:a.Moved+a.To-a.From])
 		}
-		if a.Kind == engine.Evict {
+		if a.Kind == cluster.Evict {
 			out.Ending = w.endingOf(a)
 		}
 		if other := a.Behind; other >= 0 {
@@ -78,10 +79,10 @@ func (w *world) writeActions(plan *Plan, d *engine.Decision) {
 
 // pending lists what waits, by ID, with its reasons.
 func (w *world) pending() (out []Pending, err error) {
-	tell := &teller{world: w, told: make(map[*engine.Verdict][]Reason)}
+	tell := &teller{world: w, told: make(map[*cluster.Verdict][]Reason)}
 	most := 0
 	for i := range w.Works {
-		if w.MayWait(&w.Works[i]) {
+		if engine.MayWait(w.World, &w.Works[i]) {
 			most++
 		}
 	}
@@ -100,7 +101,7 @@ func (w *world) pending() (out []Pending, err error) {
 }
 
 // endingOf is what an eviction means for the workload (S6).
-func (w *world) endingOf(a *engine.Action) Ending {
+func (w *world) endingOf(a *cluster.Action) Ending {
 	policy := w.pools[w.FormOf(&w.Works[a.Work], a.Form).Pool].given
 	return Ending{
 		Status: policy.PreemptedStatus, ExitCode: policy.PreemptedExitCode,
@@ -115,7 +116,7 @@ type cutter struct {
 	indices []int
 }
 
-func (c *cutter) places(names []string, places []engine.TaskPlace) []Placement {
+func (c *cutter) places(names []string, places []cluster.TaskPlace) []Placement {
 	begin := len(c.tasks)
 	for _, t := range places {
 		from := len(c.indices)
@@ -132,7 +133,7 @@ func (c *cutter) places(names []string, places []engine.TaskPlace) []Placement {
 }
 
 // queueID is the ID of the form's queue; the implicit queue's is "".
-func (w *world) queueID(f *engine.Form) string {
+func (w *world) queueID(f *cluster.Form) string {
 	return w.pools[f.Pool].queueID(w.state, int(f.Queue))
 }
 
@@ -283,7 +284,7 @@ func (w *world) outsideWarnings() []Fault {
 	var out []Fault
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
-		if k := &w.Works[h.Work]; h.Phase == engine.Running && w.Outside(k, h.Node) {
+		if k := &w.Works[h.Work]; h.Phase == cluster.Running && w.Outside(k, h.Node) {
 			out = append(out, Fault{
 				Path: workloadPath(w.source(k).ID, "tasks"), Code: WarnWorkOutsidePool, Value: strconv.QuoteToASCII(w.state.Nodes[h.Node].ID),
 				Want: "runs on a node that is not in its pool, and is left alone there",

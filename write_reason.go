@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
@@ -20,7 +21,7 @@ type teller struct {
 	*world
 	// told are lists that have been told, by their first: workloads that ask the same
 	// share theirs. Without it every list is told anew.
-	told map[*engine.Verdict][]Reason
+	told map[*cluster.Verdict][]Reason
 	slab []Reason // of which the lists are cut
 }
 
@@ -28,18 +29,18 @@ type teller struct {
 func (t *teller) pendingAt(i int32) (Pending, bool, error) {
 	w := t.world
 	k := &w.Works[i]
-	if !w.MayWait(k) {
+	if !engine.MayWait(w.World, k) {
 		return Pending{}, false, nil
 	}
-	verdicts, err := w.Reasons(i)
+	verdicts, err := engine.Reasons(w.World, i)
 	if err != nil || len(verdicts) == 0 {
 		return Pending{}, false, err
 	}
-	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, w.Shown(k))), Reasons: t.reasons(verdicts)}, true, nil
+	return Pending{Workload: w.source(k).ID, Queue: w.queueID(w.FormOf(k, engine.ShownForm(w.World, k))), Reasons: t.reasons(verdicts)}, true, nil
 }
 
 // reasons tells a list of verdicts.
-func (t *teller) reasons(verdicts []engine.Verdict) []Reason {
+func (t *teller) reasons(verdicts []cluster.Verdict) []Reason {
 	if len(verdicts) == 0 {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (t *teller) cut(n int) []Reason {
 }
 
 // reason tells one verdict.
-func (t *teller) reason(v *engine.Verdict) Reason {
+func (t *teller) reason(v *cluster.Verdict) Reason {
 	if v.Code == 0 {
 		return Reason{}
 	}
@@ -160,7 +161,7 @@ func (t *teller) pieces(p *pool, free *placement.Pieces) *Pieces {
 }
 
 // taker names one of a chain.
-func (t *teller) taker(by *engine.Taker) Taker {
+func (t *teller) taker(by *cluster.Taker) Taker {
 	out := Taker{Code: Code(by.Code), Workload: t.workID(by.Workload)}
 	if by.Reclaim != nil {
 		p := t.pools[by.Pool]

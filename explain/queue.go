@@ -7,7 +7,8 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/quota"
 )
@@ -122,7 +123,7 @@ func Queue(ctx context.Context, d *allot.Decision, queue string) (out *QueueExpl
 }
 
 // queue explains one queue.
-func (w *viewed) queue(at engine.Leaf) (*QueueExplanation, error) {
+func (w *viewed) queue(at cluster.Leaf) (*QueueExplanation, error) {
 	p := w.Pools[at.Pool]
 	out := &QueueExplanation{Queue: w.view.QueueID(at.Pool, at.Queue), Pool: w.view.PoolID(at.Pool)}
 	for up := at.Queue; up >= 0; up = p.Parent[up] {
@@ -135,7 +136,7 @@ func (w *viewed) queue(at engine.Leaf) (*QueueExplanation, error) {
 		if int(r) >= p.Plain || !p.Divided[r] {
 			continue
 		}
-		derived, err := fairshare.Derive(p.Division(int(r)), int(at.Queue))
+		derived, err := fairshare.Derive(division.ConfigOf(p, int(r)), int(at.Queue))
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +174,7 @@ func (w *viewed) division(pool, r int32, d *fairshare.Derivation) Division {
 
 // loan is what the siblings of a queue borrow and lend, if it is one of them that
 // do.
-func (w *viewed) loan(at engine.Leaf, r int32) (out Loan, some bool) {
+func (w *viewed) loan(at cluster.Leaf, r int32) (out Loan, some bool) {
 	p := w.Pools[at.Pool]
 	out.Resource = w.view.Resource(at.Pool, r)
 	for sibling := range p.Parent {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/preempt"
@@ -63,12 +64,12 @@ func (w *viewed) takings(d *allot.Decision, which []int) (out []Taking) {
 }
 
 // taking tells one action, with how its victim was chosen.
-func (w *viewed) taking(a *engine.Action, written allot.Action) Taking {
+func (w *viewed) taking(a *cluster.Action, written allot.Action) Taking {
 	out := Taking{
 		Kind: written.Kind, Workload: written.Workload, Queue: written.Queue, Form: written.Form,
 		Tasks: len(written.Tasks), Reason: written.Reason,
 	}
-	one, victim, preempted := w.ChoiceFor(w.view.Outcome(), a)
+	one, victim, preempted := engine.ChoiceFor(w.World, w.view.Outcome(), a)
 	if one == nil {
 		return out
 	}
@@ -80,7 +81,7 @@ func (w *viewed) taking(a *engine.Action, written allot.Action) Taking {
 }
 
 // tellChoice adds to a taking how its victim was chosen.
-func (w *viewed) tellChoice(out *Taking, c *engine.Choice) {
+func (w *viewed) tellChoice(out *Taking, c *cluster.Choice) {
 	for _, n := range c.Nodes {
 		out.Nodes = append(out.Nodes, w.view.NodeID(w.Pools[c.Pool].Nodes[n]))
 	}
@@ -102,7 +103,7 @@ func (w *viewed) tellChoice(out *Taking, c *engine.Choice) {
 }
 
 // candidate is a ranked unit in the plan's words.
-func (w *viewed) candidate(c *engine.Choice, r *preempt.Ranked, u *preempt.Unit) Candidate {
+func (w *viewed) candidate(c *cluster.Choice, r *preempt.Ranked, u *preempt.Unit) Candidate {
 	out := Candidate{
 		Workload: w.view.WorkloadID(u.Work), Queue: w.view.QueueID(c.Pool, u.Leaf), Step: int(u.Step),
 		Fate: r.Fate, Class: r.Class, Protection: r.Protection, Priority: w.priority(c.Pool, u.Priority),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/view"
 )
@@ -36,14 +37,14 @@ func Timeline(ctx context.Context, d *allot.Decision) ([]Span, error) {
 		add := func(i int32, form int16, promised time.Time, end int64) {
 			f := w.FormOf(&w.Works[i], form)
 			s := Span{Workload: v.WorkloadID(i), Queue: v.QueueID(f.Pool, f.Queue), Pool: v.PoolID(f.Pool), Promised: promised}
-			if end < engine.Never {
+			if end < cluster.Never {
 				s.End = v.Instant(end)
 			}
 			out = append(out, s)
 		}
 		for i := range w.Works {
 			k := &w.Works[i]
-			if end := v.Outcome().EndOf(int32(i)); end >= 0 && w.Pools[w.FormOf(k, k.Current).Pool].Policy.Reserve.Depth > 0 {
+			if end := engine.EndOf(v.Outcome(), int32(i)); end >= 0 && w.Pools[w.FormOf(k, k.Current).Pool].Policy.Reserve.Depth > 0 {
 				add(int32(i), k.Current, time.Time{}, end)
 			}
 		}
@@ -54,7 +55,7 @@ func Timeline(ctx context.Context, d *allot.Decision) ([]Span, error) {
 			}
 			form, at := int16(r.Promise.Form), r.Promise.At.UnixMicro()
 			long := w.Definition(&w.Works[i], form).Times.Duration
-			add(i, form, r.Promise.At, at+min(long, engine.Never-at))
+			add(i, form, r.Promise.At, at+min(long, cluster.Never-at))
 		}
 		return nil
 	})

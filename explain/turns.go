@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/engine"
 )
 
 // A Turn is a workload that waits, and where it stands among those that do.
@@ -58,7 +59,7 @@ func (w *viewed) turns(pool int32) []Turn {
 	before := make([]int, len(w.Pools[pool].Parent))
 	for at, i := range slices.All(order) {
 		k := &w.Works[i]
-		f := w.FormOf(k, w.Shown(k))
+		f := w.FormOf(k, engine.ShownForm(w.World, k))
 		if f.Pool != pool {
 			f = w.FormOf(k, 0)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/quota"
@@ -207,6 +207,6 @@ func Workload(ctx context.Context, d *allot.Decision, workload string) (out *Exp
 type decision = view.Decision[allot.Reason, allot.Share]
 
 type viewed struct {
-	*engine.World
+	*cluster.World
 	view decision
 }

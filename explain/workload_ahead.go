@@ -1,6 +1,10 @@
 package explain
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/allotsched/allot/internal/engine"
+)
 
 // ahead is who waits before the workload, by the turns of its pool.
 func (w *viewed) ahead(i int32, at int16) *Ahead {
@@ -13,7 +17,7 @@ func (w *viewed) ahead(i int32, at int16) *Ahead {
 	out := &Ahead{InPool: here}
 	for before, other := range turns[:here] {
 		k := &w.Works[other]
-		if g := w.FormOf(k, w.Shown(k)); g.Pool == f.Pool && g.Queue == f.Queue {
+		if g := w.FormOf(k, engine.ShownForm(w.World, k)); g.Pool == f.Pool && g.Queue == f.Queue {
 			out.InQueue++
 		}
 		if before >= here-MostTold {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
@@ -21,7 +22,7 @@ func (w *viewed) explanation(i int32, source *allot.Workload, actions []allot.Ac
 		return nil, err
 	}
 	if len(reasons) > 0 {
-		at = w.Shown(k)
+		at = engine.ShownForm(w.World, k)
 	}
 	f := w.FormOf(k, at)
 	out := &Explanation{
@@ -83,15 +84,15 @@ func heldAfter(names []string, form int, tasks []allot.Task, actions []allot.Act
 }
 
 // statusOf is what the actions come to.
-func statusOf(k *engine.Work, e *Explanation) Status {
+func statusOf(k *cluster.Work, e *Explanation) Status {
 	waits := len(e.Reasons) > 0
 	has := func(kind allot.ActionKind) bool {
 		return slices.ContainsFunc(e.Actions, func(a allot.Action) bool { return a.Kind == kind })
 	}
 	switch {
-	case k.Status == engine.Ending:
+	case k.Status == cluster.Ending:
 		return StatusEnds
-	case has(allot.Evict) && (k.Status == engine.Failed || slices.ContainsFunc(e.Actions, func(a allot.Action) bool { return a.Ending.Final })):
+	case has(allot.Evict) && (k.Status == cluster.Failed || slices.ContainsFunc(e.Actions, func(a allot.Action) bool { return a.Ending.Final })):
 		return StatusFails
 	case has(allot.Evict):
 		return StatusEvicted
@@ -116,17 +117,17 @@ func statusOf(k *engine.Work, e *Explanation) Status {
 
 // asksNext is what the workload would start next, or, if it wants no more, what
 // it holds; and how many tasks that is.
-func (w *viewed) asksNext(e *Explanation, k *engine.Work, at int16, held []int32) (quota.Amounts, error) {
+func (w *viewed) asksNext(e *Explanation, k *cluster.Work, at int16, held []int32) (quota.Amounts, error) {
 	d := w.Definition(k, at)
 	for _, n := range d.Counts {
 		e.Tasks += int(n)
 	}
-	if k.Status != engine.Ending && k.Status != engine.Failed {
+	if k.Status != cluster.Ending && k.Status != cluster.Failed {
 		of := held
 		if e.Holds == 0 {
 			of = nil
 		}
-		if unit, verdict := d.Next(of); verdict.OK {
+		if unit, verdict := engine.NextUnit(d, of); verdict.OK {
 			e.Starts = int(unit.Tasks())
 			return d.Gang.Amounts(nil, unit)
 		}
@@ -145,7 +146,7 @@ func (w *viewed) asksNext(e *Explanation, k *engine.Work, at int16, held []int32
 }
 
 // queueLevels are the figures of the queues above a form, in what it asks.
-func (w *viewed) queueLevels(f *engine.Form, asks quota.Amounts) []QueueLevel {
+func (w *viewed) queueLevels(f *cluster.Form, asks quota.Amounts) []QueueLevel {
 	p := w.Pools[f.Pool]
 	var resources []int32
 	for _, a := range asks {
@@ -155,14 +156,14 @@ func (w *viewed) queueLevels(f *engine.Form, asks quota.Amounts) []QueueLevel {
 	}
 	var out []QueueLevel
 	for q := f.Queue; q >= 0; q = p.Parent[q] {
-		for at, share := range w.view.Shares(engine.Leaf{Pool: f.Pool, Queue: q}, resources) {
+		for at, share := range w.view.Shares(cluster.Leaf{Pool: f.Pool, Queue: q}, resources) {
 			out = append(out, queueLevel(p, f, q, resources[at], share))
 		}
 	}
 	return out
 }
 
-func queueLevel(p *engine.Pool, f *engine.Form, q, r int32, share allot.Share) QueueLevel {
+func queueLevel(p *cluster.Pool, f *cluster.Form, q, r int32, share allot.Share) QueueLevel {
 	out := QueueLevel{Share: share}
 	used := out.Used
 	if f.NonPreemptible {
@@ -207,7 +208,7 @@ func (w *viewed) amounts(pool int32, amounts quota.Amounts) (out []AskedAmount) 
 }
 
 // wantedOf are the resources of which the nodes may not have enough, by index.
-func (w *viewed) wantedOf(f *engine.Form, e *Explanation) []int32 {
+func (w *viewed) wantedOf(f *cluster.Form, e *Explanation) []int32 {
 	asks := func(r int32) bool {
 		return slices.ContainsFunc(e.Asks, func(a AskedAmount) bool { return a.Resource == w.view.Resource(f.Pool, r) })
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/view"
 )
 
@@ -108,7 +108,7 @@ func TestTakingsAreFoundOnce(t *testing.T) {
 		},
 	}
 	d := decide(t, s)
-	worlds := make(map[*engine.World]bool)
+	worlds := make(map[*cluster.World]bool)
 	see := func() {
 		if err := d.View(t.Context(), view.Victims{}, func(v decision) error { worlds[v.World()] = true; return nil }); err != nil {
 			t.Fatal(err)

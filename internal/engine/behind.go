@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -24,13 +26,13 @@ func (s *Solver) behind() behind { return behind{s} }
 // is due.
 func (s behind) isBehind(u *preempt.Unit, work int32) bool {
 	w := s.world
-	return slices.ContainsFunc(w.Room.Seats[u.Work], func(one Seat) bool {
-		return one.step == u.Step && s.standsBehind(&one, u.Work, work)
+	return slices.ContainsFunc(w.Room.Seats[u.Work], func(one cluster.Seat) bool {
+		return one.Step == u.Step && s.standsBehind(&one, u.Work, work)
 	})
 }
 
 // standsBehind says whether a seat of one workload is behind another.
-func (s behind) standsBehind(one *Seat, i, work int32) bool {
+func (s behind) standsBehind(one *cluster.Seat, i, work int32) bool {
 	k := &s.world.Works[i]
 	if i == work || s.due == 0 || s.world.FormOf(k, k.Current).NonPreemptible || s.world.Outside(k, one.Node) {
 		return false
@@ -38,7 +40,7 @@ func (s behind) standsBehind(one *Seat, i, work int32) bool {
 	p := s.promising().of(work)
 	due := s.hasComeFor(p) && p.form == s.due-1
 	f := s.world.FormOf(k, k.Current)
-	head := s.enqueuing().strict(f.Queue) && s.world.dividing().precedes(i, f, work, s.due-1) // nobody passes it (O4)
+	head := s.enqueuing().strict(f.Queue) && division.Of(s.world).Precedes(i, f, work, s.due-1) // nobody passes it (O4)
 	return !head && s.borrows(one, s.world.Definition(k, k.Current), work, s.due-1) || due && s.stepsAside(one, i, p)
 }
 
@@ -50,31 +52,31 @@ func (s behind) hasComeFor(p *promise) bool {
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
 // Of one leaf nobody steps aside for who stands after it.
-func (s behind) stepsAside(one *Seat, i int32, p *promise) bool {
+func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.
-func (s behind) comesBehind(one *Seat) bool {
-	h := &s.world.Holdings[one.origin]
-	if one.behind == 0 || one.behind == h.Behind {
+func (s behind) comesBehind(one *cluster.Seat) bool {
+	h := &s.world.Holdings[one.Origin]
+	if one.Behind == 0 || one.Behind == h.Behind {
 		return false
 	}
-	p := s.promising().of(one.behind - 1)
+	p := s.promising().of(one.Behind - 1)
 	return p != nil && s.stepsAside(one, h.Work, p)
 }
 
 // overran says whether a seat was given while one waited who has been promised its place, and
 // was expected to have ended by now (B5).
-func (s behind) overran(one *Seat, p *promise) bool {
+func (s behind) overran(one *cluster.Seat, p *promise) bool {
 	w := s.world
-	return s.pool.Policy.Reserve.TrustDurations && one.origin >= 0 && w.Holdings[one.origin].Overran && one.Admitted > w.Works[p.work].waitingSince(w)
+	return s.pool.Policy.Reserve.TrustDurations && one.Origin >= 0 && w.Holdings[one.Origin].Overran && one.Admitted > waitingSince(&w.Works[p.work], w)
 }
 
 // staysBehind are the tasks that stand where something is promised, behind that.
@@ -126,7 +128,7 @@ func (s behind) some() bool {
 }
 
 // whom are those behind whose promises a seat of a workload stands, as the profile knows it.
-func (s behind) whom(i int32, one *Seat) (holders []int32) {
+func (s behind) whom(i int32, one *cluster.Seat) (holders []int32) {
 	if !s.some() {
 		return nil
 	}
@@ -155,7 +157,7 @@ func (s behind) seek(work int32) (end func()) {
 // place takes places for a unit that are promised to one other alone, behind that one, if the
 // policy lets it: all that is promised stands as it does, with what is in the way of that one
 // gone (B6).
-func (s behind) place(r reach, f *Form, d *Definition, unit gang.Unit, with gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, with gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
 	if !s.pool.Policy.Reserve.Evictable || f.NonPreemptible {
 		return nil, false, nil
 	}
@@ -200,7 +202,7 @@ func (s behind) hasCome(p *promise) bool {
 		s.promising().gathering().knowTime(&again)
 	}
 	lifted := s.promising().lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
-	has := s.promising().seek(&again, placement.Window{From: now, Before: later(now, 1), Duration: again.duration})
+	has := s.promising().seek(&again, placement.Window{From: now, Before: cluster.TimeAfter(now, 1), Duration: again.duration})
 	if p.gathers {
 		p.tellWay(s.promises.profile, makeWay)
 		s.promises.tree = nil
@@ -214,7 +216,7 @@ func (s behind) hasCome(p *promise) bool {
 // leavesTo says whether some of the places that were found are promised to one, none of them to
 // another besides, and the promise stands once those have left that are: but for tasks that have come
 // back to where they ran, and stand there as they did.
-func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) bool {
+func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gang.Unit) bool {
 	x, some := s.pool.Index, false
 	m := x.Mark()
 	defer x.Undo(m)
@@ -223,7 +225,7 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) && s.world.booking().stoodAt(work, int32(set), place, Running) == None {
+			if p.overlaps(place.Node, place.Devices) && s.world.Booking().StoodAt(work, int32(set), place, cluster.Running) == cluster.None {
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
@@ -244,7 +246,7 @@ func (s behind) leavesTo(p *promise, work int32, d *Definition, unit gang.Unit) 
 // borrows says whether a seat, of a form that it is in, is of what is lent, at the time, by a
 // reservation of which the other, in this form, is a member and its own workload is not. The other may use all that the
 // seat is of.
-func (s behind) borrows(one *Seat, own *Definition, work int32, form int16) bool {
+func (s behind) borrows(one *cluster.Seat, own *cluster.Definition, work int32, form int16) bool {
 	if len(s.pool.Reserved) == 0 {
 		return false
 	}
@@ -253,36 +255,36 @@ func (s behind) borrows(one *Seat, own *Definition, work int32, form int16) bool
 	lent := false
 	for _, r := range own.Stranger {
 		of := &s.pool.Reserved[r]
-		lent = lent || of.Lend && of.lasts(max(w.Now, 0)) && !slices.Contains(strange, r) && s.pool.isIn(of.Set, w.Position[one.Node], one.Devices)
+		lent = lent || of.Lend && of.Lasts(max(w.Now, 0)) && !slices.Contains(strange, r) && s.pool.IsIn(of.Set, w.Position[one.Node], one.Devices)
 	}
 	return lent && !slices.ContainsFunc(strange, func(r int32) bool {
 		of := &s.pool.Reserved[r]
-		return of.lasts(max(w.Now, 0)) && s.pool.isIn(of.Set, w.Position[one.Node], one.Devices)
+		return of.Lasts(max(w.Now, 0)) && s.pool.IsIn(of.Set, w.Position[one.Node], one.Devices)
 	})
 }
 
 // stoodThere says whether what was taken stood where it had before the solve, if it was taken for
 // who has the first right to that: who has come there only in the solve has lost its place by
 // another right before (B6, B9).
-func (s behind) stoodThere(t *taking) bool {
-	if t.code != Behind {
+func (s behind) stoodThere(t *cluster.Taking) bool {
+	if t.Code != cluster.Behind {
 		return true
 	}
 	w := s.world
-	k, form := &w.Works[t.unit.Work], w.Room.commits[t.commit].form
-	return slices.ContainsFunc(t.seats, func(one Seat) bool {
-		if one.commit >= 0 {
+	k, form := &w.Works[t.Unit.Work], w.Room.Commits[t.Commit].Form
+	return slices.ContainsFunc(t.Seats, func(one cluster.Seat) bool {
+		if one.Commit >= 0 {
 			return false
 		}
-		passed := one.behind == t.beneficiary+1 || one.origin >= 0 && w.Holdings[one.origin].Overran
-		return passed || s.borrows(&one, w.Definition(k, w.live[k.Live].form), t.beneficiary, form)
+		passed := one.Behind == t.Beneficiary+1 || one.Origin >= 0 && w.Holdings[one.Origin].Overran
+		return passed || s.borrows(&one, w.Definition(k, w.Live[k.Live].Form), t.Beneficiary, form)
 	})
 }
 
 // lends says whether something is lent, at the time, to whose members the workload belongs.
-func (s behind) lends(d *Definition) bool {
+func (s behind) lends(d *cluster.Definition) bool {
 	for r := range s.pool.Reserved {
-		if of := &s.pool.Reserved[r]; of.Lend && of.lasts(max(s.world.Now, 0)) && !slices.Contains(d.Stranger, int32(r)) {
+		if of := &s.pool.Reserved[r]; of.Lend && of.Lasts(max(s.world.Now, 0)) && !slices.Contains(d.Stranger, int32(r)) {
 			return true
 		}
 	}
@@ -291,7 +293,7 @@ func (s behind) lends(d *Definition) bool {
 
 // ownGround is the definition of a form for whom room is made: nobody goes for what is only
 // borrowed.
-func (s preempting) ownGround(i int32, at int16) *Definition {
+func (s preempting) ownGround(i int32, at int16) *cluster.Definition {
 	w := s.world
 	d := w.Definition(&w.Works[i], at)
 	if !slices.ContainsFunc(d.Stranger, func(r int32) bool { return s.pool.Reserved[r].Lend }) {
@@ -315,11 +317,11 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	var held []int32
-	if k.Live >= 0 && w.holds(k) {
-		held = w.live[k.Live].held
+	if k.Live >= 0 && w.Holds(k) {
+		held = w.Live[k.Live].Held
 	}
-	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
-	if held == nil && !promised && s.stayed[asked].stands(p) {
+	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
+	if held == nil && !promised && s.stayed[asked].Stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -329,7 +331,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	s.due = 0
 	s.served[turn] = made
 	if held == nil && !made && err == nil && !promised {
-		s.stayed[asked] = p.untilChanged()
+		s.stayed[asked] = p.UntilChanged()
 	}
 	return made, err
 }
@@ -376,23 +378,23 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 
 // behindWhom is the workload whose promised places what starts or moves by an action has taken, none
 // if it has taken nobody's.
-func (d *Decision) behindWhom(a *Action) int32 {
+func behindWhom(d *cluster.Decision, a *cluster.Action) int32 {
 	w := d.World
-	if a.Kind != Start && a.Kind != Resize && a.Kind != Move {
-		return None
+	if a.Kind != cluster.Start && a.Kind != cluster.Resize && a.Kind != cluster.Move {
+		return cluster.None
 	}
 	k := &w.Works[a.Work]
-	s := w.solverOf(k, k.Current).behind()
+	s := solverOf(w, k, k.Current).behind()
 	for at := range w.Room.Seats[a.Work] {
 		one := &w.Room.Seats[a.Work][at]
-		if one.behind == 0 || one.commit < 0 || !slices.Contains(d.Placed[a.From:a.To], one.TaskPlace) {
+		if one.Behind == 0 || one.Commit < 0 || !slices.Contains(d.Placed[a.From:a.To], one.TaskPlace) {
 			continue
 		}
-		if p := s.promising().of(one.behind - 1); p != nil && s.stepsAside(one, a.Work, p) {
+		if p := s.promising().of(one.Behind - 1); p != nil && s.stepsAside(one, a.Work, p) {
 			return p.work
 		}
 	}
-	return None
+	return cluster.None
 }
 
 // outs are the units that the search at hand has taken out of the index, which stand in the table. Of a
@@ -408,7 +410,7 @@ func (s behind) outs() outs { return outs{behind: s} }
 
 // has says whether a unit is one of them.
 func (o *outs) has(i, step int32) bool {
-	if !o.promises.making || !o.world.Room.told {
+	if !o.promises.making || !o.world.Room.Told {
 		return false
 	}
 	room := o.pool.Room
@@ -444,8 +446,8 @@ func (l *letGo) has(a *ended) bool {
 
 // stands says whether a start is among the seats of a workload. What is asked about one after the other
 // mostly is there one after the other.
-func (l *letGo) stands(seats []Seat, start int32) bool {
-	of := func(one Seat) bool { return one.commit == start }
+func (l *letGo) stands(seats []cluster.Seat, start int32) bool {
+	of := func(one cluster.Seat) bool { return one.Commit == start }
 	if next := min(l.at, len(seats)); slices.ContainsFunc(seats[next:min(next+2, len(seats))], of) {
 		l.at = next + slices.IndexFunc(seats[next:], of)
 		return true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -12,7 +13,7 @@ import (
 // that have constraints.
 
 // keepTogether tells the room which domains the beneficiary may use (T7).
-func (s reprieving) keepTogether(b *preempt.Preemptor, d *Definition) {
+func (s reprieving) keepTogether(b *preempt.Preemptor, d *cluster.Definition) {
 	domains, exact := s.placer.Domains(s.nodes(), d.Gang, b.Add, s.beside(b.Work, d, b.Add))
 	b.Exact = b.Exact && exact
 	if domains != nil {
@@ -25,58 +26,42 @@ func (s reprieving) keepTogether(b *preempt.Preemptor, d *Definition) {
 
 // fitted says whether a unit goes to one node or to whole ones (P8), so that room for
 // each of its tasks is not yet room for all.
-func (s reprieving) fitted(d *Definition, unit gang.Unit) bool {
+func (s reprieving) fitted(d *cluster.Definition, unit gang.Unit) bool {
 	return s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && unit.Tasks() > 1
 }
 
 // beside is what workload i holds while a unit is placed, and the indices that the
 // unit's tasks will get where slices depend on them.
-func (s reprieving) beside(i int32, d *Definition, unit gang.Unit) gang.Siblings {
+func (s reprieving) beside(i int32, d *cluster.Definition, unit gang.Unit) gang.Siblings {
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
-	out := gang.Siblings{Held: s.world.heldBy(i)}
+	out := gang.Siblings{Held: s.world.HeldBy(i)}
 	if d.Gang.Sliced() {
 		for set, n := range unit.Add {
-			out.Indices = append(out.Indices, s.world.indicesFor(i, int32(set), n))
+			out.Indices = append(out.Indices, indicesFor(s.world, i, int32(set), n))
 		}
 	}
 	return out
 }
 
-// heldBy lists what runs or is claimed of a workload.
-func (w *World) heldBy(i int32) (held []gang.Held) {
-	k := &w.Works[i]
-	add := func(t *TaskPlace) {
-		node := w.Position[t.Node]
-		if w.Outside(k, t.Node) {
-			node = -1
-		}
-		held = append(held, gang.Held{Set: t.Set, Index: t.Index, Node: node})
-	}
-	for at := range w.Room.Seats[i] {
-		add(&w.Room.Seats[i][at].TaskPlace)
-	}
-	return held
-}
-
 // indicesFor are the indices that the next n tasks of a pod set will get, as
-// [booking.continues] gives them.
-func (w *World) indicesFor(i, set, n int32) []int32 {
+// [Booking.continues] gives them.
+func indicesFor(w *cluster.World, i, set, n int32) []int32 {
 	used := make(map[int32]bool)
 	var lost []int32 // tasks that ran and have no seat now: they are continued first
 	k := &w.Works[i]
-	for _, h := range w.heldBy(i) {
+	for _, h := range w.HeldBy(i) {
 		used[h.Index] = used[h.Index] || h.Set == set
 	}
 	if k.Live >= 0 {
-		l := &w.live[k.Live]
-		for at := l.from; at < l.to && l.form == k.Current; at++ {
+		l := &w.Live[k.Live]
+		for at := l.From; at < l.To && l.Form == k.Current; at++ {
 			h := &w.Holdings[at]
-			if h.Set != set || used[h.Index] || h.Phase == Terminating {
+			if h.Set != set || used[h.Index] || h.Phase == cluster.Terminating {
 				continue
 			}
-			if h.Phase == Running {
+			if h.Phase == cluster.Running {
 				lost = append(lost, h.Index)
 			} else {
 				used[h.Index] = true
@@ -98,12 +83,12 @@ func (w *World) indicesFor(i, set, n int32) []int32 {
 
 // keepSomeWithin is keepSome for a gang with constraints: what does not stay is
 // placed as one, beside what does and the rest of the workload.
-func (s reprieving) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool {
+func (s reprieving) keepSomeWithin(o *cluster.OutUnit, seats []cluster.Seat, d *cluster.Definition) bool {
 	p := s.pool
 	var homeless []int
 	beside := s.besideUnit(o, d)
 	add := gang.Unit{Add: make([]int32, len(d.Sets))}
-	for at, t := range o.unit.Tasks {
+	for at, t := range o.Unit.Tasks {
 		if one := &seats[at]; retake(s.Solver, t.Shape, t.Place, one) {
 			beside.Held = append(beside.Held, gang.Held{Set: one.Set, Index: one.Index, Node: t.Place.Node})
 			continue
@@ -117,26 +102,26 @@ func (s reprieving) keepSomeWithin(o *outUnit, seats []Seat, d *Definition) bool
 		return false
 	}
 	for at, seat := range homeless { // both are by pod set
-		seats[seat].sit(p.Nodes, places[at])
+		seats[seat].Sit(p.Nodes, places[at])
 	}
 	return true
 }
 
 // keepSomeByClass is keepSome where queues bound classes: each task has the next place that
 // these bounds leave it, those that stay before the others (Q8).
-func (s reprieving) keepSomeByClass(o *outUnit, seats []Seat, d *Definition) bool {
+func (s reprieving) keepSomeByClass(o *cluster.OutUnit, seats []cluster.Seat, d *cluster.Definition) bool {
 	p, w := s.pool, s.world
-	k := &w.Works[o.unit.Work]
+	k := &w.Works[o.Unit.Work]
 	f, use := w.FormOf(k, k.Current), p.Tree.Mark()
 	defer p.Tree.Undo(use)
-	admitted := func(one *Seat) bool {
+	admitted := func(one *cluster.Seat) bool {
 		shape := &d.Sets[one.Set]
-		classes := p.chargeOf(shape, &w.Nodes[one.Node], one.Devices)[len(shape.Charge):]
+		classes := p.ChargeOf(shape, &w.Nodes[one.Node], one.Devices)[len(shape.Charge):]
 		_, ok := p.Tree.Check(int(f.Queue), classes, f.NonPreemptible)
 		return ok && p.Tree.Charge(int(f.Queue), classes, f.NonPreemptible) == nil
 	}
 	var homeless []int
-	for at, t := range o.unit.Tasks {
+	for at, t := range o.Unit.Tasks {
 		m := p.Index.Mark()
 		if retake(s.Solver, t.Shape, t.Place, &seats[at]) && admitted(&seats[at]) {
 			p.Index.Commit(m)
@@ -155,7 +140,7 @@ func (s reprieving) keepSomeByClass(o *outUnit, seats []Seat, d *Definition) boo
 		if !ok || p.Index.Take(narrow, place) != nil {
 			return false
 		}
-		if seats[at].sit(p.Nodes, place); !admitted(&seats[at]) {
+		if seats[at].Sit(p.Nodes, place); !admitted(&seats[at]) {
 			return false
 		}
 	}
@@ -163,7 +148,7 @@ func (s reprieving) keepSomeByClass(o *outUnit, seats []Seat, d *Definition) boo
 }
 
 // indicesOf are the indices of some seats, by pod set.
-func indicesOf(seats []Seat, which []int, sets int) [][]int32 {
+func indicesOf(seats []cluster.Seat, which []int, sets int) [][]int32 {
 	out := make([][]int32, sets)
 	for _, at := range which {
 		out[seats[at].Set] = append(out[seats[at].Set], seats[at].Index)
@@ -173,21 +158,21 @@ func indicesOf(seats []Seat, which []int, sets int) [][]int32 {
 
 // besideUnit is what a workload holds besides a unit of it that is placed anew,
 // whose tasks keep their indices.
-func (s reprieving) besideUnit(o *outUnit, d *Definition) gang.Siblings {
+func (s reprieving) besideUnit(o *cluster.OutUnit, d *cluster.Definition) gang.Siblings {
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
 	var out gang.Siblings
-	own, all := make(map[[2]int32]bool), make([]int, len(o.seats))
-	for at := range o.seats {
-		own[[2]int32{o.seats[at].Set, o.seats[at].Index}], all[at] = true, at
+	own, all := make(map[[2]int32]bool), make([]int, len(o.Seats))
+	for at := range o.Seats {
+		own[[2]int32{o.Seats[at].Set, o.Seats[at].Index}], all[at] = true, at
 	}
-	for _, h := range s.world.heldBy(o.unit.Work) {
+	for _, h := range s.world.HeldBy(o.Unit.Work) {
 		if !own[[2]int32{h.Set, h.Index}] {
 			out.Held = append(out.Held, h)
 		}
 	}
-	out.Indices = indicesOf(o.seats, all, len(d.Sets))
+	out.Indices = indicesOf(o.Seats, all, len(d.Sets))
 	return out
 }
 
@@ -195,7 +180,7 @@ func (s reprieving) besideUnit(o *outUnit, d *Definition) gang.Siblings {
 // another unit of its workload is out too: where the one goes decides where the
 // other may, and a trial does not tell. Of what was fitted as one (P8) and goes by steps no step moves
 // without the others.
-func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
+func (s reprieving) movesApart(o *cluster.OutUnit, d *cluster.Definition) bool {
 	if s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && len(d.Ladder) > 0 && s.hasOtherSteps(o) {
 		return true
 	}
@@ -203,8 +188,8 @@ func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
 		return false
 	}
 	room := s.pool.Room
-	for id := range room.Of(o.unit.Work) {
-		if room.Unit(id).Step != o.unit.Step && room.Taken(id) {
+	for id := range room.Of(o.Unit.Work) {
+		if room.Unit(id).Step != o.Unit.Step && room.Taken(id) {
 			return true
 		}
 	}
@@ -212,37 +197,29 @@ func (s reprieving) movesApart(o *outUnit, d *Definition) bool {
 }
 
 // hasOtherSteps says whether a workload has more than a unit of it, in the table or out.
-func (s reprieving) hasOtherSteps(o *outUnit) bool {
-	another := func(one Seat) bool { return one.step != o.unit.Step }
-	return slices.ContainsFunc(s.world.Room.Seats[o.unit.Work], another) || slices.ContainsFunc(s.world.Room.out, func(other outUnit) bool {
-		return other.unit.Work == o.unit.Work && other.unit.Step != o.unit.Step
+func (s reprieving) hasOtherSteps(o *cluster.OutUnit) bool {
+	another := func(one cluster.Seat) bool { return one.Step != o.Unit.Step }
+	return slices.ContainsFunc(s.world.Room.Seats[o.Unit.Work], another) || slices.ContainsFunc(s.world.Room.Out, func(other cluster.OutUnit) bool {
+		return other.Unit.Work == o.Unit.Work && other.Unit.Step != o.Unit.Step
 	})
 }
 
 // strays says whether a unit above the minimum would be apart from the rest of its
 // workload at its old place, because that has moved.
-func (s reprieving) strays(o *outUnit) bool {
-	k := &s.world.Works[o.unit.Work]
+func (s reprieving) strays(o *cluster.OutUnit) bool {
+	k := &s.world.Works[o.Unit.Work]
 	d := s.world.Definition(k, k.Current)
-	if !d.Gang.Constrained() || o.unit.Step == 0 {
+	if !d.Gang.Constrained() || o.Unit.Step == 0 {
 		return false
 	}
 	moved := false
-	for _, one := range s.world.Room.Seats[o.unit.Work] {
-		moved = moved || one.commit >= 0
+	for _, one := range s.world.Room.Seats[o.Unit.Work] {
+		moved = moved || one.Commit >= 0
 	}
-	held := s.world.heldBy(o.unit.Work)
-	for at := range o.seats {
-		one := &o.seats[at]
+	held := s.world.HeldBy(o.Unit.Work)
+	for at := range o.Seats {
+		one := &o.Seats[at]
 		held = append(held, gang.Held{Set: one.Set, Index: one.Index, Node: s.world.Position[one.Node]})
 	}
 	return moved && !s.placer.Obeyed(d.Gang, held)
-}
-
-// together says whether what a workload holds keeps its constraints.
-func (w *World) together(i int32) bool {
-	k := &w.Works[i]
-	d := w.Definition(k, k.Current)
-	placer := w.Pools[w.FormOf(k, k.Current).Pool].placer()
-	return !d.Gang.Constrained() || placer.Obeyed(d.Gang, w.heldBy(i))
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 )
@@ -13,7 +14,7 @@ import (
 type stop struct {
 	work, priority int32
 	how            queue.Queueing
-	could          *Definition // as enqueuing.could
+	could          *cluster.Definition // as enqueuing.could
 }
 
 // blocking is what a solver knows of it.
@@ -21,7 +22,7 @@ type blocking struct {
 	// stops are those of the whole pool, and then those of each queue.
 	stops [][]stop
 	// uses are what definitions could use, by definition, nil until asked for.
-	uses map[*Definition]*uses
+	uses map[*cluster.Definition]*uses
 }
 
 // strict says whether a head of the queue that cannot start stops those behind it: then
@@ -45,7 +46,7 @@ func (s enqueuing) unblock() {
 func (s enqueuing) block(i int32, at int16) error {
 	leaf, err := s.blocks(i, at)
 	switch {
-	case leaf == None:
+	case leaf == cluster.None:
 	case s.kept != nil:
 		s.kept.block(leaf)
 	default:
@@ -63,28 +64,28 @@ func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
 	f, d := w.FormOf(k, at), w.Definition(k, at)
 	own := s.pool.Queueing[f.Queue]
 	if own.How == queue.BestEffort || s.orderOf(d) != s.main || !d.Verdict.OK {
-		return None, nil
+		return cluster.None, nil
 	}
 	impossible, err := s.diagnosis().impossible(f, at)
 	if err != nil || len(impossible) > 0 {
-		return None, err
+		return cluster.None, err
 	}
-	_, admitted := s.pool.Tree.Check(int(f.Queue), w.asks(k, at), f.NonPreemptible)
-	strict, stopped := s.strict(f.Queue), None
+	_, admitted := s.pool.Tree.Check(int(f.Queue), w.Asks(k, at), f.NonPreemptible)
+	strict, stopped := s.strict(f.Queue), cluster.None
 	switch {
 	case own.Own || own.How == queue.StrictQueue || strict && (!admitted || s.stoppedInQueue(i, at)):
 		stopped = int(f.Queue)
 	case !admitted:
-		return None, nil
+		return cluster.None, nil
 	}
 	if !s.note(stopped, stop{i, f.Priority, own.How, s.could(i, at)}) {
-		return None, nil
+		return cluster.None, nil
 	}
-	s.decision.blocked = true
-	if strict && stopped != None && !s.pool.Policy.BlockAlikeOnly {
+	s.decision.Blocked = true
+	if strict && stopped != cluster.None && !s.pool.Policy.BlockAlikeOnly {
 		return f.Queue, nil
 	}
-	return None, nil
+	return cluster.None, nil
 }
 
 // note keeps who stops a queue, or with none the pool. One is enough of those that stop
@@ -119,7 +120,7 @@ func (s enqueuing) dropped(leaf int32) bool {
 
 // stoppedBy is the first workload that a form of workload i may not pass, or none (O4).
 func (s enqueuing) stoppedBy(i int32, at int16) int32 {
-	return s.inTheWay(i, at, func(one *stop, f *Form, d *Definition) bool {
+	return s.inTheWay(i, at, func(one *stop, f *cluster.Form, d *cluster.Definition) bool {
 		switch one.how {
 		case queue.BackfillPreemptible:
 			return f.NonPreemptible && f.Priority < one.priority
@@ -133,27 +134,27 @@ func (s enqueuing) stoppedBy(i int32, at int16) int32 {
 // stoppedInQueue says whether others of its queue stop a form of workload i, and nobody
 // who stops the pool.
 func (s enqueuing) stoppedInQueue(i int32, at int16) bool {
-	one := s.inTheWay(i, at, func(one *stop, _ *Form, _ *Definition) bool { return one.how == queue.StrictPool })
-	return one != None && !slices.ContainsFunc(s.stops[0], func(other stop) bool {
+	one := s.inTheWay(i, at, func(one *stop, _ *cluster.Form, _ *cluster.Definition) bool { return one.how == queue.StrictPool })
+	return one != cluster.None && !slices.ContainsFunc(s.stops[0], func(other stop) bool {
 		return other.work != i && (!s.pool.Policy.BlockAlikeOnly || s.alike(s.could(i, at), other.could))
 	})
 }
 
 // keptOff is the workload for which idle nodes are kept from another (P8), or none.
 func (s enqueuing) keptOff(i int32, at int16) int32 {
-	return s.inTheWay(i, at, func(one *stop, _ *Form, _ *Definition) bool { return one.how == queue.BackfillSingles })
+	return s.inTheWay(i, at, func(one *stop, _ *cluster.Form, _ *cluster.Definition) bool { return one.how == queue.BackfillSingles })
 }
 
 // inTheWay is the first workload that stands before a form of another in the way asked
 // about, in its queue or in the pool.
-func (s enqueuing) inTheWay(i int32, at int16, does func(*stop, *Form, *Definition) bool) int32 {
+func (s enqueuing) inTheWay(i int32, at int16, does func(*stop, *cluster.Form, *cluster.Definition) bool) int32 {
 	if !s.pool.Blocks {
-		return None
+		return cluster.None
 	}
 	k := &s.world.Works[i]
 	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
 	if s.orderOf(d) != s.main {
-		return None
+		return cluster.None
 	}
 	for _, list := range [...][]stop{s.stops[1+f.Queue], s.stops[0]} {
 		for n := range list {
@@ -163,15 +164,15 @@ func (s enqueuing) inTheWay(i int32, at int16, does func(*stop, *Form, *Definiti
 			}
 		}
 	}
-	return None
+	return cluster.None
 }
 
 // mixesQueueing says whether a trial does not know what heads of the pool stop.
-func (p *Pool) mixesQueueing() bool {
+func mixesQueueing(p *cluster.Pool) bool {
 	if !p.Blocks {
 		return false
 	}
-	return p.Policy.BlockAlikeOnly || slices.ContainsFunc(p.Queueing, func(q Queueing) bool {
+	return p.Policy.BlockAlikeOnly || slices.ContainsFunc(p.Queueing, func(q cluster.Queueing) bool {
 		return q.Own || q.How == queue.BackfillSingles
 	})
 }
@@ -191,18 +192,18 @@ type use struct {
 
 // could is the definition of a form by what is open to it: of what is content with less than its
 // limit for as long as that (B1).
-func (s enqueuing) could(i int32, at int16) *Definition {
+func (s enqueuing) could(i int32, at int16) *cluster.Definition {
 	d := s.world.Definition(&s.world.Works[i], at)
 	if d.Times.Least == 0 || !s.pool.Policy.BlockAlikeOnly {
 		return d
 	}
 	now := max(s.world.Now, 0)
-	return s.promising().open(i, at, now, later(now, d.Times.Least))
+	return s.promising().open(i, at, now, cluster.TimeAfter(now, d.Times.Least))
 }
 
 // alike says whether two definitions could use a device or, where one asks for none, a
 // node in common.
-func (s enqueuing) alike(a, b *Definition) bool {
+func (s enqueuing) alike(a, b *cluster.Definition) bool {
 	if a == b {
 		return true
 	}
@@ -226,7 +227,7 @@ func (u *use) meets(other *use) bool {
 }
 
 // usesOf is what a definition could use.
-func (s enqueuing) usesOf(d *Definition) *uses {
+func (s enqueuing) usesOf(d *cluster.Definition) *uses {
 	if known := s.uses[d]; known != nil {
 		return known
 	}
@@ -243,7 +244,7 @@ func (s enqueuing) usesOf(d *Definition) *uses {
 		out.sets = append(out.sets, one)
 	}
 	if s.uses == nil {
-		s.uses = make(map[*Definition]*uses)
+		s.uses = make(map[*cluster.Definition]*uses)
 	}
 	s.uses[d] = out
 	return out

@@ -4,23 +4,25 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 )
 
 // carryOut takes the victims and what moves, starts the beneficiary, and puts what
 // moves elsewhere (C1, M10).
-func (s *Solver) carryOut(k *Work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
+func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
-	defer p.effort().Answered(p.effort().Again(proposal.Bound))
-	first, moves := len(w.Room.out), false
-	w.Traced.note(s, b, proposal)
+	defer p.Searching().Answered(p.Searching().Again(proposal.Bound))
+	first, moves := len(w.Room.Out), false
+	noteChoice(w.Traced, s, b, proposal)
 	freed, victims := s.freed[:0], s.victims[:0]
 	for _, c := range proposal.Justifications {
 		u, code := p.Room.Unit(c.Victim), codeOf(c.Mode)
 		if c.Moves {
-			if code = Consolidated; !moves { // all that follow do
-				first, moves = len(w.Room.out), true
+			if code = cluster.Consolidated; !moves { // all that follow do
+				first, moves = len(w.Room.Out), true
 			}
 		}
 		var err error
@@ -29,7 +31,7 @@ func (s *Solver) carryOut(k *Work, it queue.Item, at int16, b *preempt.Preemptor
 		}
 		of := &w.Works[u.Work]
 		victims = append(victims, u.Work)
-		if of.Status != complete || w.Definition(of, of.Current).Elastic { // it wanted more
+		if of.Status != cluster.Complete || w.Definition(of, of.Current).Elastic { // it wanted more
 			s.unqueue(u.Work)
 		}
 		if err := s.take(c, it.ID, code); err != nil {
@@ -57,25 +59,25 @@ func (s *Solver) carryOut(k *Work, it queue.Item, at int16, b *preempt.Preemptor
 			s.leftover = true
 		}
 	}
-	return w.redivide(s.decision)
+	return redivide(w, s.decision)
 }
 
-func codeOf(mode preempt.Mode) Code {
+func codeOf(mode preempt.Mode) cluster.Code {
 	switch mode {
 	case preempt.ReclaimByQuota:
-		return ReclaimedByQuota
+		return cluster.ReclaimedByQuota
 	case preempt.ReclaimByShare:
-		return ReclaimedByShare
+		return cluster.ReclaimedByShare
 	case preempt.Preempt:
-		return Preempted
+		return cluster.Preempted
 	case preempt.Due:
-		return Behind
+		return cluster.Behind
 	}
-	return Consolidated
+	return cluster.Consolidated
 }
 
 // begun starts the unit for which there is room now.
-func (s *Solver) begun(k *Work, it queue.Item, at int16, b *preempt.Preemptor) (bool, error) {
+func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Preemptor) (bool, error) {
 	f, d := s.world.FormOf(k, at), s.preempting().ownGround(b.Work, at)
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false, nil
@@ -92,24 +94,24 @@ func (s *Solver) begun(k *Work, it queue.Item, at int16, b *preempt.Preemptor) (
 }
 
 // take takes one unit for a beneficiary, or for nobody (−1).
-func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) error {
+func (s *Solver) take(c preempt.Justification, beneficiary int32, code cluster.Code) error {
 	w, p, book := s.world, s.pool, s.world.Room
 	u := p.Room.Unit(c.Victim)
-	w.journal.keep(w, u.Work)
+	w.Journal.Keep(w, u.Work)
 	k := &w.Works[u.Work]
-	out := outUnit{pool: s.index, unit: u, status: k.Status, form: k.Current}
+	out := cluster.OutUnit{Pool: s.index, Unit: u, Status: k.Status, Form: k.Current}
 	if err := p.Room.Take(c.Victim); err != nil {
 		return err
 	}
-	out.seats = w.booking().release(u.Work, u.Step)
-	book.out = appendMany(book.out, out)
-	book.tookOf(taking{unit: u, beneficiary: beneficiary, code: code, pool: s.index, is: c, commit: int32(len(book.commits)), seats: out.seats})
-	if beneficiary >= 0 && slices.ContainsFunc(out.seats, func(s Seat) bool { return s.origin >= 0 }) { // a start has cost nothing (M9)
-		book.payFor(int32(len(book.commits)))
+	out.Seats = w.Booking().Release(u.Work, u.Step)
+	book.Out = cluster.AppendMany(book.Out, out)
+	book.TookOf(cluster.Taking{Unit: u, Beneficiary: beneficiary, Code: code, Pool: s.index, Is: c, Commit: int32(len(book.Commits)), Seats: out.Seats})
+	if beneficiary >= 0 && slices.ContainsFunc(out.Seats, func(s cluster.Seat) bool { return s.Origin >= 0 }) { // a start has cost nothing (M9)
+		book.PayFor(int32(len(book.Commits)))
 	}
-	w.restatus(u.Work, &out, code)
-	p.freed++
-	p.changes++
+	restatus(w, u.Work, &out, code)
+	p.Freed++
+	p.Changes++
 	s.decision.Work.Evicted++
 	s.main.Touch(int(u.Leaf))
 	if s.apart != nil {
@@ -118,65 +120,50 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code Code) err
 	return nil
 }
 
-// partSeats parts the seats of a step from the others.
-func partSeats(seats []Seat, step int32) (own, others []Seat) {
-	if !slices.ContainsFunc(seats, func(s Seat) bool { return s.step != step }) {
-		return seats, nil
-	}
-	for _, s := range seats {
-		if s.step == step {
-			own = append(own, s)
-		} else {
-			others = append(others, s)
-		}
-	}
-	return own, others
-}
-
 // restatus says where a workload stands after a unit of it was taken.
-func (w *World) restatus(i int32, out *outUnit, code Code) {
+func restatus(w *cluster.World, i int32, out *cluster.OutUnit, code cluster.Code) {
 	k := &w.Works[i]
-	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
-	if out.unit.Step > 0 {
-		if l := &w.live[k.Live]; k.Status == claiming && l.claimed == 0 {
-			k.Status = complete
+	k.Pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one cluster.Seat) bool { return one.Waits() })
+	if out.Unit.Step > 0 {
+		if l := &w.Live[k.Live]; k.Status == cluster.Claiming && l.Claimed == 0 {
+			k.Status = cluster.Complete
 		}
 		return
 	}
-	k.Status = waiting
-	if k.Live >= 0 && w.live[k.Live].leaving > 0 {
-		k.Status = leaving
+	k.Status = cluster.Waiting
+	if k.Live >= 0 && w.Live[k.Live].Leaving > 0 {
+		k.Status = cluster.WaitsForLeavers
 	}
-	if code != Consolidated && w.booking().endsWith(k) {
-		k.Status = Failed
+	if code != cluster.Consolidated && endsWith(w.Booking(), k) {
+		k.Status = cluster.Failed
 	}
-	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
+	w.Room.Redivide = w.Room.Redivide || k.Status == cluster.Failed || division.Of(w).AsksBecause(k)
 }
 
 // endsWith says whether a workload ends for good with the last that it holds: some of it, which
 // need not be of its minimum any more, ran before this solve (S6).
-func (w booking) endsWith(k *Work) bool {
+func endsWith(w cluster.Booking, k *cluster.Work) bool {
 	if k.Live < 0 || !w.FormOf(k, k.Current).Final {
 		return false
 	}
-	l := &w.live[k.Live]
-	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool { return h.Phase == Running && !h.fresh })
+	l := &w.Live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool { return h.Phase == cluster.Running && !h.Fresh })
 }
 
-// ran says whether some task of the unit ran before this solve.
-func (o *outUnit) ran(w *World) bool {
-	return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.booking().ran(&one) })
+// isWhatRan says whether some task of the unit ran before this solve.
+func isWhatRan(o *cluster.OutUnit, w *cluster.World) bool {
+	return slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return w.Booking().Ran(&one) })
 }
 
 // redivide divides the capacity anew if a workload's demand has gone with it, or
 // come back (S6, M5), and has the order read the new shares.
-func (w *World) redivide(d *Decision) error {
-	if !w.Room.redivide {
+func redivide(w *cluster.World, d *cluster.Decision) error {
+	if !w.Room.Redivide {
 		return nil
 	}
-	w.Room.redivide = false
-	d.restart, d.redivided = true, true
-	return w.divideAnew()
+	w.Room.Redivide = false
+	d.Restart, d.Redivided = true, true
+	return divideAnew(w)
 }
 
 // lasts says whether a unit that comes within its lines by a proposal is so too in the
@@ -187,7 +174,7 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (boo
 	if !slices.ContainsFunc(proposal.Justifications, s.endsForGood) {
 		return true, nil
 	}
-	before := make(map[int32]Status)
+	before := make(map[int32]cluster.Status)
 	use := p.Tree.Mark()
 	defer p.Tree.Undo(use)
 	for _, c := range proposal.Justifications {
@@ -208,20 +195,20 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (boo
 	}
 	changes := make([]int64, len(w.Pools))
 	for i, other := range w.Pools {
-		changes[i] = other.changes
+		changes[i] = other.Changes
 	}
 	for i := range before { // each for itself: order cannot matter
-		w.Works[i].Status = Failed
+		w.Works[i].Status = cluster.Failed
 	}
-	s.decision.redivided = true
-	err := w.DivideShares()
+	s.decision.Redivided = true
+	err := division.DivideShares(w)
 	lasts := p.Room.Entitled(b.Leaf, b.Asks)
 	for i, status := range before { // each for itself: order cannot matter
 		w.Works[i].Status = status
 	}
-	err = cmp.Or(err, w.DivideShares())
+	err = cmp.Or(err, division.DivideShares(w))
 	for i, other := range w.Pools { // nothing has
-		other.changes = changes[i]
+		other.Changes = changes[i]
 	}
 	return lasts, err
 }
@@ -238,7 +225,7 @@ func (s *Solver) unqueue(i int32) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	leaf, order := int(f.Queue), s.orderOf(w.Definition(k, k.Current))
-	stale := s.asOrdered(queue.Item{Priority: f.Priority, Due: s.world.due(k, f), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: k.Current})
+	stale := s.asOrdered(queue.Item{Priority: f.Priority, Due: s.world.Due(k, f), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: k.Current})
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)
@@ -251,13 +238,13 @@ func (s *Solver) queueAgain(i int32) {
 	w := s.world
 	k := &w.Works[i]
 	if leaf := w.FormOf(k, k.Current).Queue; len(k.Others) > 0 || s.enqueuing().strict(leaf) {
-		s.decision.restart = true
+		s.decision.Restart = true
 		return
 	}
-	if !w.wants(k) && !w.mayClaimAgain(i) {
+	if !wantsMore(w, k) && !mayClaimAgain(w, i) {
 		return
 	}
-	if it, ok := w.item(i, 0); ok {
+	if it, ok := itemOf(w, i, 0); ok {
 		s.enqueuing().lineUpAgain(it)
 	}
 }
@@ -265,27 +252,27 @@ func (s *Solver) queueAgain(i int32) {
 // endsForGood says whether the workload of a victim ends with it (S6).
 func (s preempting) endsForGood(c preempt.Justification) bool {
 	u := s.pool.Room.Unit(c.Victim)
-	return !c.Moves && u.Step == 0 && s.world.booking().endsWith(&s.world.Works[u.Work])
+	return !c.Moves && u.Step == 0 && endsWith(s.world.Booking(), &s.world.Works[u.Work])
 }
 
 // moveAll puts every unit that is out since first elsewhere, the best standing
 // first; if staying, after those that can stay where they were.
 func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
-	units := slices.Clone(s.world.Room.out[first:])
-	preempt.SortToReprieve(units, outUnit.standing)
+	units := slices.Clone(s.world.Room.Out[first:])
+	preempt.SortToReprieve(units, cluster.OutUnit.Standing)
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
-		stays[i] = proposal.Staying && s.reprieving().stays(units[i].unit, units[i].seats)
+		stays[i] = proposal.Staying && s.reprieving().stays(units[i].Unit, units[i].Seats)
 	}
 	for i := range units {
-		units[i].asked = true
+		units[i].Asked = true
 		where := newPlace | stillBegun
 		if proposal.Anew {
 			where = placedAnew | stillBegun
 		}
 		if stays[i] {
 			where = oldPlace
-			if err := s.reprieving().leaves(units[i].unit); err != nil {
+			if err := s.reprieving().leaves(units[i].Unit); err != nil {
 				return err
 			}
 		}
@@ -294,6 +281,6 @@ func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 			return cmp.Or(err, errUnsound)
 		}
 	}
-	s.world.Room.out = s.world.Room.out[:first]
+	s.world.Room.Out = s.world.Room.Out[:first]
 	return nil
 }

@@ -1,11 +1,10 @@
 package engine
 
 import (
-	"math"
 	"slices"
 
-	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
@@ -15,15 +14,10 @@ import (
 // to its model and to its node's class. Where they might bind, tasks are placed
 // one by one, each only where its class admits it.
 
-// Classed says whether some queue bounds a class (Q8).
-func (p *Pool) Classed() bool {
-	return len(p.Classes) > 0
-}
-
 // placeByClass places the unit task by task, each only where the quotas and
 // limits per class admit it (Q8), all or nothing. The pod sets go in their
 // order; one that finds no place goes to the front, as in [gang.Placer.Place].
-func (s *Solver) placeByClass(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+func (s *Solver) placeByClass(f *cluster.Form, d *cluster.Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
 	var order []int
 	for set, n := range unit.Add {
 		if n > 0 {
@@ -47,7 +41,7 @@ func (s *Solver) placeByClass(f *Form, d *Definition, unit gang.Unit, asks quota
 
 // placeInOrder is placeByClass in one order of the pod sets; failed is the one
 // that finds no place, −1 if all do.
-func (s *Solver) placeInOrder(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts, order []int) (total quota.Amounts, failed int, err error) {
+func (s *Solver) placeInOrder(f *cluster.Form, d *cluster.Definition, unit gang.Unit, asks quota.Amounts, order []int) (total quota.Amounts, failed int, err error) {
 	p := s.pool
 	nodes, use := p.Index.Mark(), p.Tree.Mark()
 	begin, tasks := make([]int32, len(unit.Add)), int32(0)
@@ -76,7 +70,7 @@ func (s *Solver) placeInOrder(f *Form, d *Definition, unit gang.Unit, asks quota
 				return nil, set, nil
 			}
 			place := own[i]
-			classes := p.chargeOf(shape, &s.world.Nodes[p.Nodes[place.Node]], place.Devices)[len(shape.Charge):]
+			classes := p.ChargeOf(shape, &s.world.Nodes[p.Nodes[place.Node]], place.Devices)[len(shape.Charge):]
 			if err := p.Tree.Charge(int(f.Queue), classes, f.NonPreemptible); err != nil {
 				return nil, -1, err
 			}
@@ -93,7 +87,7 @@ func (s *Solver) placeInOrder(f *Form, d *Definition, unit gang.Unit, asks quota
 // fitByClass places the tasks of a set by P8, which class limits do not switch off: where
 // more come to a class than the queue's bounds admit, they are kept off it. fits is false
 // where P8 says nothing of the set.
-func fitByClass(s *Solver, f *Form, set gang.Set, shape *Shape, st placement.Strategy, dst []placement.Place) (fits, ok bool) {
+func fitByClass(s *Solver, f *cluster.Form, set gang.Set, shape *cluster.Shape, st placement.Strategy, dst []placement.Place) (fits, ok bool) {
 	p, off, n := s.pool, make(map[int32]bool), int32(len(dst))
 	for {
 		m := p.Index.Mark()
@@ -104,7 +98,7 @@ func fitByClass(s *Solver, f *Form, set gang.Set, shape *Shape, st placement.Str
 		}
 		total, more := quota.Amounts(nil), false
 		for _, place := range dst {
-			classes := p.chargeOf(shape, &s.world.Nodes[p.Nodes[place.Node]], place.Devices)[len(shape.Charge):]
+			classes := p.ChargeOf(shape, &s.world.Nodes[p.Nodes[place.Node]], place.Devices)[len(shape.Charge):]
 			total, _ = total.AddScaled(classes, 1) // Check bounds every sum
 		}
 		beyond := false
@@ -125,82 +119,13 @@ func fitByClass(s *Solver, f *Form, set gang.Set, shape *Shape, st placement.Str
 	}
 }
 
-// AddClasses adds to amounts what the unit asks in every class that it could land in (Q8).
-func (d *Definition) AddClasses(amounts quota.Amounts, unit gang.Unit) (quota.Amounts, error) {
-	for set, n := range unit.Add {
-		if n == 0 || len(d.Sets[set].Classes) == 0 {
-			continue
-		}
-		var err error
-		if amounts, err = slices.Clone(amounts).AddScaled(d.Sets[set].Classes, int64(n)); err != nil {
-			return nil, err
-		}
-	}
-	return amounts, nil
-}
-
-// guaranteedTo is what a unit asks in the classes for which its leaf gives a quota: these
-// it may reclaim like resources of their own (Q8).
-func (p *Pool) guaranteedTo(leaf int32, d *Definition, unit gang.Unit) (out quota.Amounts) {
-	if !p.Classed() || p.Policy.Shares != fairshare.QuotaThenWeight {
-		return nil
-	}
-	asks, _ := d.AddClasses(nil, unit) // Check bounds every sum
-	for _, a := range asks {
-		if p.Guarantees[int(leaf)*len(p.Classes)+int(a.Resource)-p.Plain] {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// guarantee draws what the queues may defend of each class (R8): by quota like a
-// resource of its own, and by share nothing binds (Q8).
-func (p *Pool) guarantee(config *preempt.Config) error {
-	config.Classed = make([]bool, p.Width)
-	for i, c := range p.Classes {
-		r := p.Plain + i
-		if !p.Tree.Governed(r) || p.Policy.Shares != fairshare.QuotaThenWeight {
-			continue
-		}
-		config.Classed[r] = true
-		lines, err := fairshare.DivideTree(nil, p.classDivision(int(c.Plain), r))
-		if err != nil {
-			return err
-		}
-		for q := range lines {
-			at := q*p.Width + r
-			config.Quotas[at], config.Uncut[at], config.Shares[at] = p.Tree.Quota(q, r), p.Tree.Quota(q, r), math.MaxInt64
-			config.Entitlements.Guaranteed[at], config.Entitlements.Fair[at] = lines[q].Guaranteed, math.MaxInt64
-		}
-	}
-	return nil
-}
-
-// classDivision is the division of the quotas of class resource r, of a plain one: there is
-// no surplus of it, and at the top the quotas stand.
-func (p *Pool) classDivision(plain, r int) fairshare.TreeConfig {
-	config := p.Division(plain)
-	config.Capacity, config.ScaleGuarantees = math.MaxInt64, false
-	for q := range config.Queues {
-		of := &config.Queues[q]
-		of.Quota, of.Limit, of.Weight, of.Keep, of.OutOfReach = p.Tree.Quota(q, r), p.Tree.Ceiling(q, r), 0, 0, 0
-		if p.IsLeaf[q] {
-			unit := of.Demand.Unit
-			of.Demand = p.demand.asked[q*p.Width+r]
-			of.Demand.RunningNonPreemptible, of.Demand.Unit = p.Tree.NonPreemptible(q, r), unit
-		}
-	}
-	return config
-}
-
 // asSafe says whether who moves for somebody is as safe on these seats as it was: no queue of
 // its path comes to use more than its quota of a class for which there are any, unless it does so
 // already. A move changes no protection (M10), and in such a class it could be reclaimed for what
 // its queue is guaranteed in all (Q8).
-func (s reprieving) asSafe(o *outUnit, seats []Seat) bool {
-	return !o.asked || s.pool.Room.Classed == nil ||
-		!slices.ContainsFunc(s.chargeAt(o.unit, seats), func(a quota.Amount) bool { return s.exposedIn(o.unit, a) })
+func (s reprieving) asSafe(o *cluster.OutUnit, seats []cluster.Seat) bool {
+	return !o.Asked || s.pool.Room.Classed == nil ||
+		!slices.ContainsFunc(s.chargeAt(o.Unit, seats), func(a quota.Amount) bool { return s.exposedIn(o.Unit, a) })
 }
 
 // exposedIn says whether with so much of a class the unit, which is not charged now, could be
@@ -211,7 +136,7 @@ func (s reprieving) exposedIn(u *preempt.Unit, a quota.Amount) bool {
 		return false
 	}
 	for q := u.Leaf; q >= 0; q = p.Parent[q] {
-		if a.Value > p.lineFor(ReclaimedByQuota, q, r)-p.Tree.Use(int(q), int(r)) {
+		if a.Value > p.LineFor(cluster.ReclaimedByQuota, q, r)-p.Tree.Use(int(q), int(r)) {
 			return true
 		}
 	}
@@ -220,13 +145,13 @@ func (s reprieving) exposedIn(u *preempt.Unit, a quota.Amount) bool {
 
 // safeGround is the definition kept off the classes in which the unit could be reclaimed with one
 // task, and could not where it was.
-func (s reprieving) safeGround(o *outUnit, d *Definition) *Definition {
+func (s reprieving) safeGround(o *cluster.OutUnit, d *cluster.Definition) *cluster.Definition {
 	p, off := s.pool, make(map[int32]bool)
-	k := &s.world.Works[o.unit.Work]
+	k := &s.world.Works[o.Unit.Work]
 	for i, c := range p.Classes {
 		for set := range d.Sets {
 			one := quota.Amount{Resource: int32(p.Plain + i), Value: d.Sets[set].Charge.Of(c.Plain)}
-			if one.Value > 0 && s.exposedIn(o.unit, one) {
+			if one.Value > 0 && s.exposedIn(o.Unit, one) {
 				off[one.Resource] = true
 			}
 		}
@@ -245,7 +170,7 @@ func (s reprieving) safeGround(o *outUnit, d *Definition) *Definition {
 
 // narrowed is the shape kept off the classes and models that the queue's
 // bounds admit no further task of, and off those resources of classes.
-func (s *Solver) narrowed(f *Form, shape *Shape, off map[int32]bool) placement.Shape {
+func (s *Solver) narrowed(f *cluster.Form, shape *cluster.Shape, off map[int32]bool) placement.Shape {
 	p := s.pool
 	var classes, models []int32
 	for i, c := range p.Classes {
@@ -293,7 +218,7 @@ func without(list []int32, n int, remove []int32) []int32 {
 
 // withClasses adds to what the unit asks what places of it are charged per class
 // (Q8).
-func (s *Solver) withClasses(d *Definition, unit gang.Unit, asks quota.Amounts, places []placement.Place) (quota.Amounts, error) {
+func (s *Solver) withClasses(d *cluster.Definition, unit gang.Unit, asks quota.Amounts, places []placement.Place) (quota.Amounts, error) {
 	if !s.pool.Classed() {
 		return asks, nil
 	}
@@ -302,7 +227,7 @@ func (s *Solver) withClasses(d *Definition, unit gang.Unit, asks quota.Amounts, 
 		shape := &d.Sets[set]
 		for range n {
 			node := &s.world.Nodes[s.pool.Nodes[places[next].Node]]
-			classes := s.pool.chargeOf(shape, node, places[next].Devices)[len(shape.Charge):]
+			classes := s.pool.ChargeOf(shape, node, places[next].Devices)[len(shape.Charge):]
 			next++
 			var err error
 			if total, err = total.AddScaled(classes, 1); err != nil {
@@ -315,7 +240,7 @@ func (s *Solver) withClasses(d *Definition, unit gang.Unit, asks quota.Amounts, 
 
 // classShortfalls are the bounds per class that the unit would meet if all of
 // it landed in the class (Q8).
-func (s *Solver) classShortfalls(f *Form, d *Definition, unit gang.Unit) []quota.Shortfall {
+func (s *Solver) classShortfalls(f *cluster.Form, d *cluster.Definition, unit gang.Unit) []quota.Shortfall {
 	p := s.pool
 	var out []quota.Shortfall
 	for i, c := range p.Classes {

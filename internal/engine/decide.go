@@ -5,118 +5,15 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
-// UnitBudget is how many choices of pod sets are tried for a group that needs
-// m of its n children (G3) before the search is cut and says so.
-const UnitBudget = 256
-
-// choices is UnitBudget, or less of a gang of very many pod sets, each of which a choice
-// names.
-func (d *Definition) choices() int {
-	const sets, fewest = 1 << 16, 8
-	return min(UnitBudget, max(fewest, sets/max(1, len(d.Sets))))
-}
-
 // cancelTurns is after how many turns a solve looks whether it was cancelled.
 const cancelTurns = 256
-
-// An Effort counts what a solve did: it is a [Work] before it is written out, field by
-// field.
-type Effort struct {
-	Turns                      int64
-	Searches, Remembered       int64
-	Placed                     int64
-	Rooms, Candidates, Evicted int64
-	Cut                        int64
-	Stopped                    bool
-}
-
-// A Decision is what was decided, in dense terms, in the order in which it can
-// be carried out.
-type Decision struct {
-	World   *World
-	Actions []Action
-	Placed  []TaskPlace
-	From    []TaskPlace // where moved tasks were, see action.moved
-	Work    Effort
-
-	Settled int // actions of the settling that the plan keeps
-
-	// Of the pass at hand: something started; a policy let a workload block
-	// others; a refusal was not a proof; something started after such a refusal,
-	// or room was made; the orders have to be filled anew.
-	started, blocked, unsure, again, restart bool
-	// changed: anything changed in the round at hand (M9). redivided: the capacity was
-	// divided anew (S6).
-	changed, redivided bool
-	// settled is the epoch in which the last pass within the lines began, see repeats.
-	settled int64
-	// promised and nextEnd are what Reservations and NextEnd tell once the world does not know it
-	// any more, as kept says.
-	promised []Reservation
-	nextEnd  int64
-	kept     bool
-	// unplain: by the orders that an Incremental keeps it does not tell what is decided.
-	unplain bool
-}
-
-// An Action is an Action before it is written out; its tasks are
-// decision.placed[from:to].
-type Action struct {
-	Kind     Kind
-	code     Code
-	Form     int16
-	Work     int32
-	From, To int32
-	// Of a solve that made room: taking is whose case it is, plus one; after
-	// are workloads that have to leave first; moved is where decision.from
-	// begins for a Move.
-	taking, Moved int32
-	After         []int32
-	// Of what grows: commit is the start that it is, plus one, and replaces the
-	// workload whose place it takes, plus one.
-	commit, replaces int32
-	// cut: it moves in a circle, which begins by its leaving first (M11).
-	cut bool
-	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
-	Until int64
-	// Behind is the workload whose promised places what starts or moves has taken (B6), none if it
-	// has taken nobody's.
-	Behind int32
-	// final: who is evicted does not wait again (S6).
-	Final bool
-	// why is told when all is decided; nil where there is nothing to tell.
-	Why *Verdict
-}
-
-// add adds an action upon the last of what is placed.
-func (d *Decision) add(kind Kind, code Code, k *Work, i int32, tasks int) {
-	to := int32(len(d.Placed))
-	d.Actions = appendMany(d.Actions, Action{Kind: kind, code: code, Form: k.Current, Work: i, From: to - int32(tasks), To: to})
-}
-
-// giveUp notes that tasks of one workload lost their place or claim.
-func (d *Decision) giveUp(kind Kind, tasks []Holding, code Code) {
-	d.addHoldings(kind, tasks, code)
-}
-
-// startClaimed notes that claimed tasks of one workload start (S4).
-func (d *Decision) startClaimed(tasks []Holding) {
-	d.addHoldings(Start, tasks, 0)
-}
-
-func (d *Decision) addHoldings(kind Kind, tasks []Holding, code Code) {
-	for i := range tasks {
-		d.Placed = append(d.Placed, tasks[i].TaskPlace)
-	}
-	k := &d.World.Works[tasks[0].Work]
-	d.add(kind, code, k, tasks[0].Work, len(tasks))
-	d.Actions[len(d.Actions)-1].Form = tasks[0].Form
-}
 
 // A attempt is a part of a round (M9).
 type attempt uint8
@@ -163,9 +60,9 @@ const (
 // In strict orders a head beyond its lines starts at 1, as it stops those behind it.
 // Nothing is remembered that forbids a change which the next solve would make; a
 // refusal is kept while nothing changes in its pool (O5).
-func (w *World) Decide(ctx context.Context, d *Decision) error {
-	w.newSolvers(ctx, d)
-	err := w.rounds(d)
+func Decide(ctx context.Context, w *cluster.World, d *cluster.Decision) error {
+	newSolvers(ctx, w, d)
+	err := rounds(w, d)
 	for s := range eachSolver(w) {
 		s.like = nil // it is large
 	}
@@ -173,19 +70,19 @@ func (w *World) Decide(ctx context.Context, d *Decision) error {
 }
 
 // rounds goes round with the solvers that there are.
-func (w *World) rounds(d *Decision) error {
-	if err := (reserving{w}).evacuate(d); err != nil {
+func rounds(w *cluster.World, d *cluster.Decision) error {
+	if err := evacuate((cluster.Reserving{World: w}), d); err != nil {
 		return err
 	}
-	d.restart = true
+	d.Restart = true
 	for s := range eachSolver(w) {
 		if err := s.promising().keep(); err != nil {
 			return err
 		}
 	}
 	for rounds := 0; ; rounds++ {
-		d.changed = false
-		if err := w.round(d); err != nil || !d.changed || d.unplain {
+		d.Changed = false
+		if err := round(w, d); err != nil || !d.Changed || d.Unplain {
 			return err
 		}
 		if d.Work.Stopped || rounds > mostRounds(w) {
@@ -196,36 +93,36 @@ func (w *World) rounds(d *Decision) error {
 }
 
 // newSolvers gives every pool its solver.
-func (w *World) newSolvers(ctx context.Context, d *Decision) {
-	w.Loops = make([]Loop, len(w.Pools))
+func newSolvers(ctx context.Context, w *cluster.World, d *cluster.Decision) {
+	w.Loops = make([]cluster.Loop, len(w.Pools))
 	for i := range w.Pools {
 		w.Loops[i] = answering{newSolver(ctx, w, d, int32(i))}
 	}
 }
 
 // newSolver is that of a pool.
-func newSolver(ctx context.Context, w *World, d *Decision, index int32) *Solver {
+func newSolver(ctx context.Context, w *cluster.World, d *cluster.Decision, index int32) *Solver {
 	p := w.Pools[index]
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
-		answers: make(map[answered][]Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]Verdict, len(p.Parent)),
-		hopeless: make(map[question][]Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]memo), served: make(map[turnOf]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]Verdict),
-		placer: p.counted(),
+		answers: make(map[answered][]cluster.Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]cluster.Verdict, len(p.Parent)),
+		hopeless: make(map[question][]cluster.Verdict), nodeAnswers: newNodeAnswers(),
+		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]cluster.Memo), served: make(map[turnOf]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]cluster.Verdict),
+		placer: p.CountedPlacer(),
 	}
 }
 
 // round is one round of decide.
-func (w *World) round(d *Decision) error {
+func round(w *cluster.World, d *cluster.Decision) error {
 	for s := range eachSolver(w) {
 		s.phase = withinLines // who stands in an order again stands in that of its next pass
 		startWhatClaims(s)
 	}
-	if err := w.runPhase(d, withinLines); err != nil || d.unplain {
+	if err := runPhase(w, d, withinLines); err != nil || d.Unplain {
 		return err
 	}
-	before := d.changed
-	d.changed = false
+	before := d.Changed
+	d.Changed = false
 	for _, after := range [...]func(*Solver) error{
 		func(s *Solver) error { return (homecoming{solver: s}).goHome() },
 		func(s *Solver) error { return freeStarts{s}.exchange() },
@@ -236,20 +133,20 @@ func (w *World) round(d *Decision) error {
 				return err
 			}
 		}
-		if d.changed {
+		if d.Changed {
 			return nil
 		}
 	}
-	if err := w.runPhase(d, beyondLines); err != nil || d.changed || d.unplain {
+	if err := runPhase(w, d, beyondLines); err != nil || d.Changed || d.Unplain {
 		return err
 	}
-	if err := w.runPhase(d, growing); err != nil || d.changed {
+	if err := runPhase(w, d, growing); err != nil || d.Changed {
 		return err
 	}
-	if err := w.endStale(d); err != nil {
+	if err := endStale(w, d); err != nil {
 		return err
 	}
-	d.changed = d.changed || before && !repeats(w, d) && slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.makesRoom() })
+	d.Changed = d.Changed || before && !repeats(w, d) && slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return makesRoom(&p.Policy) })
 	for s := range eachSolver(w) {
 		if _, err := s.promising().improve(); err != nil {
 			return err
@@ -260,18 +157,18 @@ func (w *World) round(d *Decision) error {
 
 // repeats says whether another round would be what this one was from the last pass within
 // the lines on, and come to the same end: nothing has changed since that began.
-func repeats(w *World, d *Decision) bool {
-	return d.settled == epoch(w) && !d.restart && !someSolver(w, func(s *Solver) bool {
+func repeats(w *cluster.World, d *cluster.Decision) bool {
+	return d.SettledAt == epoch(w) && !d.Restart && !someSolver(w, func(s *Solver) bool {
 		return s.pool.Index.Releasing() || len(s.promises.list) > 0
 	})
 }
 
 // epoch counts what has changed in all pools.
-func epoch(w *World) (n int64) {
+func epoch(w *cluster.World) (n int64) {
 	for _, p := range w.Pools {
-		n += p.changes
+		n += p.Changes
 	}
-	return n + int64(len(w.Room.commits)+len(w.Room.takings))
+	return n + int64(len(w.Room.Commits)+len(w.Room.Takings))
 }
 
 // runPhase gives every waiting workload its turn, and begins again as long as a
@@ -283,7 +180,7 @@ func epoch(w *World) (n int64) {
 // changed what others may do. And where heads block, who is reached before a
 // block depends on the order, which every start changes: the last pass of a
 // strict pool starts nothing.
-func (w *World) runPhase(d *Decision, now attempt) error {
+func runPhase(w *cluster.World, d *cluster.Decision, now attempt) error {
 	for s := range eachSolver(w) {
 		if now == beyondLines {
 			exposing{s}.noteClaimants()
@@ -294,24 +191,24 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 			d.Work.Stopped = true
 			return nil
 		}
-		d.started, d.blocked, d.unsure, d.again = false, false, false, false
-		full := d.restart
-		d.restart = false
+		d.Started, d.Blocked, d.Unsure, d.Again = false, false, false, false
+		full := d.Restart
+		d.Restart = false
 		for s := range eachSolver(w) {
 			s.phase = now
 			s.promises.passed, s.promises.madeBefore = false, s.promises.made
 			s.enqueuing().lineUp(full)
 		}
 		if now == withinLines {
-			d.settled = epoch(w)
+			d.SettledAt = epoch(w)
 		}
-		if err := w.runPass(d); err != nil {
+		if err := runPass(w, d); err != nil {
 			return err
 		}
-		if d.unplain {
+		if d.Unplain {
 			return nil
 		}
-		if !(d.blocked && d.started) && !d.again && !d.restart {
+		if !(d.Blocked && d.Started) && !d.Again && !d.Restart {
 			return nil
 		}
 	}
@@ -321,8 +218,8 @@ func (w *World) runPhase(d *Decision, now attempt) error {
 // whose next workload prefers a form in another pool waits for that one. A form
 // that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload over until
 // the preferred form is decided.
-func (w *World) runPass(d *Decision) error {
-	for !d.restart {
+func runPass(w *cluster.World, d *cluster.Decision) error {
+	for !d.Restart {
 		progress := false
 		var stuck *Solver
 		for s := range eachSolver(w) {
@@ -337,7 +234,7 @@ func (w *World) runPass(d *Decision) error {
 		}
 		if !progress {
 			var err error
-			if progress, err = w.handOver(); err != nil {
+			if progress, err = handOver(w); err != nil {
 				return err
 			}
 		}
@@ -356,9 +253,9 @@ func (w *World) runPass(d *Decision) error {
 // to start its next unit, commits or leaves everything as it was.
 type Solver struct {
 	ctx      context.Context
-	world    *World
-	decision *Decision
-	pool     *Pool
+	world    *cluster.World
+	decision *cluster.Decision
+	pool     *cluster.Pool
 	index    int32
 
 	// apart is the order of workloads without GPUs where the policy decides
@@ -369,13 +266,13 @@ type Solver struct {
 	promises promises
 
 	// answers are the reasons by question, hopeless those that never end.
-	answers  map[answered][]Verdict
-	hopeless map[question][]Verdict
+	answers  map[answered][]cluster.Verdict
+	hopeless map[question][]cluster.Verdict
 	// gathered is scratch of them, slab their memory. By queue composed are those that were
 	// composed last, toldLast why room was refused last.
-	gathered []Verdict
+	gathered []cluster.Verdict
 	composed []composition
-	toldLast [][]Verdict
+	toldLast [][]cluster.Verdict
 	slab     verdictSlab
 	// byQueue are those that hold places after the plan, by queue; nil until asked for.
 	byQueue [][]int32
@@ -397,10 +294,10 @@ type Solver struct {
 	// hold something; told collects them.
 	bounding
 	refusals    map[roomQuestion]*refusal
-	stayed      map[roomQuestion]memo // when nobody made way who stands behind it
-	served      map[turnOf]bool       // who has been served by that right
-	ownRefusals map[int32][]Verdict
-	told        []Verdict
+	stayed      map[roomQuestion]cluster.Memo // when nobody made way who stands behind it
+	served      map[turnOf]bool               // who has been served by that right
+	ownRefusals map[int32][]cluster.Verdict
+	told        []cluster.Verdict
 	shortfalls  []quota.Shortfall
 	asking
 	// claims: the start at hand may claim places that others are leaving. leftover: who went
@@ -419,7 +316,7 @@ type Solver struct {
 	// replacements are the sets of starts that were tried to make way, unreplaced is
 	// by definition when none did (M9, O5).
 	replacements int
-	unreplaced   map[int32]memo
+	unreplaced   map[int32]cluster.Memo
 	// replaced: some start was placed anew.
 	replaced bool
 	// startedByMemory: something that asks device memory has started. startedToClaim:
@@ -433,7 +330,7 @@ type Solver struct {
 	exposures      []exposure
 	ran            []bool
 	waitsForItself bool
-	refused        []memo // by placement.Shape: when no node took one (O5)
+	refused        []cluster.Memo // by placement.Shape: when no node took one (O5)
 	walk           gang.Walk
 	placer         gang.Placer
 	places         []placement.Place
@@ -453,9 +350,9 @@ func (s *Solver) begin() {
 	s.deferred = make(map[[2]int32]queue.Item)
 	s.tried = make(map[[2]int32]bool)
 	s.waits, s.leftover = s.waits[:0], false
-	s.main = p.newOrder(w, p.Policy.Order)
+	s.main = division.NewOrder(p, w, p.Policy.Order)
 	if p.Policy.CPUOnlyApart {
-		s.apart = p.newOrder(w, queue.Global)
+		s.apart = division.NewOrder(p, w, queue.Global)
 	}
 	s.fill()
 }
@@ -477,7 +374,7 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 				return turns, false, s.ctx.Err()
 			}
 			k := &s.world.Works[it.ID]
-			if it.Form > k.Current && (k.Status == waiting || k.Status == leaving) {
+			if it.Form > k.Current && (k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers) {
 				if s.world.FormOf(k, k.Current).Pool != s.index {
 					return turns, true, nil
 				}

@@ -1,19 +1,19 @@
 // Package engine decides: numbers in, numbers out. It knows nothing of a State, of a
-// name, of a reason's words. The root compiles its nouns into a [World], has it decided
+// name, of a reason's words. The root compiles its nouns into a [cluster.World], has it decided
 // upon, and gives the outcome its names.
 //
 // # In
 //
-// A [World] has nodes, pools, queues and workloads as dense indices in the order of
+// A [cluster.World] has nodes, pools, queues and workloads as dense indices in the order of
 // their IDs, so that comparing two indices compares two IDs (O1), and no map can reach
-// a decision (S1). Workloads that ask the same share a [Definition]. Of the objects in a
-// [Pool] each keeps one kind of fact, and has a journal (Mark, Undo): [quota.Tree] what
+// a decision (S1). Workloads that ask the same share a [cluster.Definition]. Of the objects in a
+// [cluster.Pool] each keeps one kind of fact, and has a journal (Mark, Undo): [quota.Tree] what
 // queues use and may use, [placement.Index] what is free now and once all that leaves
 // has left (S4), [preempt.Evaluator] who may go for whom.
 //
 // # The flow
 //
-// [World.Solve] is five stages, each of which returns before the next begins:
+// [Solve] is five stages, each of which returns before the next begins:
 //
 //  1. Settle: what runs, leaves and is claimed takes its place and is charged; what
 //     has lost its place gives it up (S4, S5, S7).
@@ -27,15 +27,15 @@
 //
 // # The table
 //
-// A [Table] says of every task that holds or is given a place where it stands, from the
-// settling on: a row is a [Seat], and a unit of rows goes as one (M6). A row is
+// A [cluster.Table] says of every task that holds or is given a place where it stands, from the
+// settling on: a row is a [cluster.Seat], and a unit of rows goes as one (M6). A row is
 //
 //	running   → released  (release)   → running again where it was, or elsewhere (reprieve)
 //	claimed   → running   (its place came free: S4), or released
 //	nothing   → started now, at once or by a claim (start); it has cost nothing yet (M9),
 //	            and makes way for who comes before it (withdraw, restart)
 //
-// and with these steps, which stand in table_steps.go, their caller charges or releases
+// and with these steps, which [cluster.Booking] has, their caller charges or releases
 // its queue and takes or frees its place: after every one use is what the rows add up to,
 // in the tree and in the index. A solve that makes no room pays for a row per task and
 // nothing else: the evaluators are told of the units when they are first asked, and so
@@ -65,9 +65,9 @@
 //
 // # Out
 //
-// A [Decision] has the actions in the order in which each is lawful, with places as
-// node and devices. Why an action is needed, or a workload waits, is a [Verdict]: a
-// [Code] and integers.
+// A [cluster.Decision] has the actions in the order in which each is lawful, with places as
+// node and devices. Why an action is needed, or a workload waits, is a [cluster.Verdict]: a
+// [cluster.Code] and integers.
 //
 // # Invariants
 //

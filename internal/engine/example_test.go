@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
 // Two workloads of two GPUs each wait for a node of three.
-func ExampleWorld_Solve() {
+func ExampleSolve() {
 	nodes := []placement.Node{{Devices: make([]placement.Device, 3), Slots: 8, CPUOnlySlots: 8}}
 	index, err := placement.NewIndex(nodes, 0)
 	if err != nil {
@@ -24,9 +25,9 @@ func ExampleWorld_Solve() {
 	if err != nil {
 		panic(err)
 	}
-	request := placement.Request{Set: -1, Devices: 2, Milli: engine.WholeDevice}
-	charge := quota.Amounts{{Resource: 0, Value: 2 * engine.WholeDevice}}
-	shape := engine.Shape{Placed: index.Shape(request), Request: request, Charge: charge, GPUs: 2}
+	request := placement.Request{Set: -1, Devices: 2, Milli: cluster.WholeDevice}
+	charge := quota.Amounts{{Resource: 0, Value: 2 * cluster.WholeDevice}}
+	shape := cluster.Shape{Placed: index.Shape(request), Request: request, Charge: charge, GPUs: 2}
 	pair, err := gang.NewWithin(gang.Constraint{}, []gang.Set{{
 		Shape: shape.Placed, Devices: 2, Amounts: charge, Count: 1, Min: 1, Submitted: 1, Parent: -1,
 	}}, nil)
@@ -34,22 +35,22 @@ func ExampleWorld_Solve() {
 		panic(err)
 	}
 	unit, verdict := pair.First(nil)
-	p := &engine.Pool{
+	p := &cluster.Pool{
 		Nodes: []int32{0}, Width: 1, Plain: 1, Numbers: []int32{0}, Capacity: []int64{3000},
-		Parent: []int32{-1}, IsLeaf: []bool{true}, NodeSet: []int32{-1}, Runtimes: make([]engine.MinRuntime, 1),
-		Queueing: make([]engine.Queueing, 1),
-		Created:  []int64{0}, Tiers: []int32{0}, Weights: []int64{1}, Granules: []int64{engine.WholeDevice},
+		Parent: []int32{-1}, IsLeaf: []bool{true}, NodeSet: []int32{-1}, Runtimes: make([]cluster.MinRuntime, 1),
+		Queueing: make([]cluster.Queueing, 1),
+		Created:  []int64{0}, Tiers: []int32{0}, Weights: []int64{1}, Granules: []int64{cluster.WholeDevice},
 		Tree: tree, Placed: nodes, Index: index, Works: []int32{0, 1},
-		Definitions: []engine.Definition{{
-			Gang: pair, Sets: []engine.Shape{shape}, Counts: []int32{1}, GPU: true,
+		Definitions: []cluster.Definition{{
+			Gang: pair, Sets: []cluster.Shape{shape}, Counts: []int32{1}, GPU: true,
 			Unit: unit, Verdict: verdict, Asks: charge, Demand: charge,
 		}},
 	}
-	w := &engine.World{
-		Pools: []*engine.Pool{p}, NodePool: []int32{0}, Position: []int32{0}, Nodes: make([]engine.Node, 1),
-		Works: []engine.Work{{Live: -1, Rare: engine.Nothing}, {Live: -1, Rare: engine.Nothing}},
+	w := &cluster.World{
+		Pools: []*cluster.Pool{p}, NodePool: []int32{0}, Position: []int32{0}, Nodes: make([]cluster.Node, 1),
+		Works: []cluster.Work{{Live: -1, Rare: cluster.Nothing}, {Live: -1, Rare: cluster.Nothing}},
 	}
-	d, err := w.Solve(context.Background())
+	d, err := engine.Solve(context.Background(), w)
 	if err != nil {
 		panic(err)
 	}
@@ -58,11 +59,11 @@ func ExampleWorld_Solve() {
 			fmt.Printf("workload %d starts on node %d, devices %b\n", a.Work, t.Node, t.Devices)
 		}
 	}
-	why, err := w.Reasons(1)
+	why, err := engine.Reasons(w, 1)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("workload 1 has no capacity:", why[0].Code == engine.NoCapacity, why[0].Have, "of", why[0].Need)
+	fmt.Println("workload 1 has no capacity:", why[0].Code == cluster.NoCapacity, why[0].Have, "of", why[0].Need)
 	// Output:
 	// workload 0 starts on node 0, devices 11
 	// workload 1 has no capacity: true 1000 of 2000

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -40,7 +41,7 @@ func (s exposing) noteClaimants() {
 // exposes says whether a unit whose places are taken, and that is beyond the lines
 // with them, may not start because it gives a claimant a reclaim of what ran before.
 // What it is charged is not charged yet.
-func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
+func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
 	w, p := s.world, s.pool
 	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.ranBeside(f.Queue) && len(s.patient) == 0 {
 		return false, nil
@@ -68,12 +69,12 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 	if len(able) == 0 {
 		return false, nil
 	}
-	w.booking().tell()
-	w.journal.keep(w, it.ID)
+	w.Booking().Tell()
+	w.Journal.Keep(w, it.ID)
 	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
 	own := k.Current
 	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
-	w.reenter(it.ID)
+	reenter(w, it.ID)
 	for _, b := range able {
 		if exposed = s.takesWhatRan(b, it, f); exposed {
 			s.noteExposure(it, f, b)
@@ -81,7 +82,7 @@ func (s exposing) exposes(it queue.Item, f *Form, unit gang.Unit, charge quota.A
 		}
 	}
 	w.Room.Seats[it.ID], k.Current = before, own
-	w.reenter(it.ID)
+	reenter(w, it.ID)
 	return exposed, nil
 }
 
@@ -93,19 +94,19 @@ func (s exposing) ranBeside(leaf int32) bool {
 		s.ran = make([]bool, len(p.Parent))
 		for i := range w.Holdings {
 			h := &w.Holdings[i]
-			if h.Phase != Running || h.fresh {
+			if h.Phase != cluster.Running || h.Fresh {
 				continue
 			}
 			if f := w.FormOf(&w.Works[h.Work], h.Form); !f.NonPreemptible && f.Pool == s.index {
-				s.ran[p.top(f.Queue)] = true
+				s.ran[topOf(p, f.Queue)] = true
 			}
 		}
 	}
-	return s.ran[p.top(leaf)]
+	return s.ran[topOf(p, leaf)]
 }
 
-// top is the uppermost queue above a queue.
-func (p *Pool) top(q int32) int32 {
+// topOf is the uppermost queue above a queue.
+func topOf(p *cluster.Pool, q int32) int32 {
 	for p.Parent[q] >= 0 {
 		q = p.Parent[q]
 	}
@@ -118,15 +119,15 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 	w := s.world
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, it.Form), w.Definition(k, it.Form)
-	waits := w.wants(k) || k.Status == waiting || k.Status == leaving
+	waits := wantsMore(w, k) || k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers
 	if it.ID == starts || k.Current != it.Form || !waits || !d.Verdict.OK {
 		return nil, nil
 	}
 	unit := d.Unit
-	held := k.Live >= 0 && w.holds(k)
+	held := k.Live >= 0 && w.Holds(k)
 	if held {
 		var verdict gang.Verdict
-		if unit, verdict = d.Next(w.live[k.Live].held); !verdict.OK {
+		if unit, verdict = NextUnit(d, w.Live[k.Live].Held); !verdict.OK {
 			return nil, nil
 		}
 	}
@@ -173,16 +174,16 @@ func (s exposing) reclaims(b *preempt.Preemptor) []preempt.Mode {
 
 // withPlaces are the seats of a workload with those of a unit at the places that
 // were found for it.
-func (s exposing) withPlaces(seats []Seat, unit gang.Unit, places []placement.Place) []Seat {
+func (s exposing) withPlaces(seats []cluster.Seat, unit gang.Unit, places []placement.Place) []cluster.Seat {
 	seats = slices.Clone(seats)
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
 			place := places[next]
 			next++
-			seats = append(seats, Seat{
-				TaskPlace: TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
-				origin:    -1, pipelined: place.Pipelined, commit: int32(len(s.world.Room.commits)), Admitted: s.world.Now, until: s.cut,
+			seats = append(seats, cluster.Seat{
+				TaskPlace: cluster.TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
+				Origin:    -1, Pipelined: place.Pipelined, Commit: int32(len(s.world.Room.Commits)), Admitted: s.world.Now, Until: s.cut,
 			})
 		}
 	}
@@ -191,7 +192,7 @@ func (s exposing) withPlaces(seats []Seat, unit gang.Unit, places []placement.Pl
 
 // takesWhatRan says whether the claimant has a reclaim that takes what ran before,
 // other than one unit that would get the place of what starts.
-func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *Form) bool {
+func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.Form) bool {
 	if s.pool.Index.Releasing() { // what it would claim counts as room
 		defer letClaim(s.Solver, b)()
 	}
@@ -217,18 +218,18 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *Form) boo
 
 // takesThePlace says whether a unit that goes is of the same leaf as what starts,
 // stands before it, asks the same, and may move to its place (M4).
-func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *Form) bool {
+func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *cluster.Form) bool {
 	w := s.world
 	k := &w.Works[u.Work]
 	own := w.FormOf(k, k.Current)
-	theirs := queue.Item{Priority: own.Priority, Due: s.world.due(k, own), Submitted: k.Submitted, Rank: k.Rank, ID: u.Work, Form: k.Current}
+	theirs := queue.Item{Priority: own.Priority, Due: s.world.Due(k, own), Submitted: k.Submitted, Rank: k.Rank, ID: u.Work, Form: k.Current}
 	return u.Work != it.ID && u.Leaf == f.Queue && u.Step == 0 && it.Stage == queue.BelowMinimum && !u.Rooted &&
 		own.Definition == f.Definition && own.NonPreemptible == f.NonPreemptible && len(w.Room.Seats[u.Work]) == len(u.Tasks) &&
 		s.asOrdered(theirs).Compare(s.asOrdered(it)) < 0 && u.PreemptFrom <= w.Now && !own.Final
 }
 
 // giveBack frees the places of a unit that may not start after all.
-func (s exposing) giveBack(d *Definition, unit gang.Unit) error {
+func (s exposing) giveBack(d *cluster.Definition, unit gang.Unit) error {
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
@@ -245,26 +246,26 @@ func (s exposing) giveBack(d *Definition, unit gang.Unit) error {
 
 // An exposure is for whom a start beyond the lines would make way.
 type exposure struct {
-	why  Verdict
+	why  cluster.Verdict
 	work int32 // the workload that did not start
 }
 
 // noteExposure keeps why a unit may not start.
-func (s exposing) noteExposure(it queue.Item, f *Form, b *preempt.Preemptor) {
-	why := newVerdict(Exposes, it.Form, f.Pool)
+func (s exposing) noteExposure(it queue.Item, f *cluster.Form, b *preempt.Preemptor) {
+	why := cluster.NewVerdict(cluster.Exposes, it.Form, f.Pool)
 	why.Queue, why.Workload = f.Queue, b.Work
 	s.exposures = append(s.exposures, exposure{why, it.ID})
 }
 
 // exposureOf is why workload i, or one like it, may not start.
-func (s exposing) exposureOf(i int32, asked question) (Verdict, bool) {
+func (s exposing) exposureOf(i int32, asked question) (cluster.Verdict, bool) {
 	for _, one := range s.exposures {
 		k := &s.world.Works[one.work]
 		f := s.world.FormOf(k, one.why.Form)
-		like := (k.Live < 0 || !s.world.holds(k)) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
+		like := (k.Live < 0 || !s.world.Holds(k)) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
 		if one.work == i || like && one.why.Form == asked.form {
 			return one.why, true
 		}
 	}
-	return Verdict{}, false
+	return cluster.Verdict{}, false
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -35,7 +36,7 @@ func (s gathering) gather(p *promise) bool {
 	if held > r.MaxHeld {
 		return false
 	}
-	p.at, p.duration, p.gathers, p.after = max(s.world.Now, 0), Never, true, int32(len(s.world.Room.commits))
+	p.at, p.duration, p.gathers, p.after = max(s.world.Now, 0), cluster.Never, true, int32(len(s.world.Room.Commits))
 	if !s.admitted(p) {
 		return false
 	}
@@ -51,7 +52,7 @@ func (s gathering) gather(p *promise) bool {
 	}
 	on := s.loads()
 	var best *gathered
-	free, _ := s.promises.profile.KeepFree(Never, true, nil, func(int32) bool { return true })
+	free, _ := s.promises.profile.KeepFree(cluster.Never, true, nil, func(int32) bool { return true })
 	s.leave()
 	for _, of := range nodes {
 		if g := s.gatherIn(p, of, on); g != nil && (best == nil || g.compare(best) < 0) {
@@ -78,7 +79,7 @@ func (s gathering) entitledOnce(p *promise) (entitled bool) {
 	tree := s.pool.Tree
 	s.during(p.at, func(other *promise) bool { return other != p }, func() {
 		stands := slices.DeleteFunc(s.use(), func(one ended) bool {
-			goes := one.node != None && s.world.NodePool[one.node] == s.index && p.overlaps(s.world.Position[one.node], one.devices)
+			goes := one.node != cluster.None && s.world.NodePool[one.node] == s.index && p.overlaps(s.world.Position[one.node], one.devices)
 			if goes {
 				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
@@ -116,14 +117,14 @@ func (s admitting) admittedOnce(p *promise, charge quota.Amounts) bool {
 func (s gathering) letIn(p *promise, stands []ended) {
 	tree, f, charge := s.pool.Tree, s.world.FormOf(&s.world.Works[p.work], p.form), s.chargeOf(p)
 	slices.SortStableFunc(stands, func(a, b ended) int {
-		return cmp.Or(cmp.Compare(a.until, b.until), s.world.dividing().compareIDs(a.work, b.work))
+		return cmp.Or(cmp.Compare(a.until, b.until), s.world.CompareIDs(a.work, b.work))
 	})
 	for some := true; some; {
 		some = false
 		stands = slices.DeleteFunc(stands, func(one ended) bool {
 			short, ok := tree.Check(int(f.Queue), charge, f.NonPreemptible)
 			helps := !ok && one.charge.Of(int32(short.Resource)) > 0 &&
-				(short.Kind == quota.Kept || s.pool.under(one.leaf, int32(short.Queue)) && (short.Kind != quota.OverQuota || one.nonPreemptible))
+				(short.Kind == quota.Kept || under(s.pool, one.leaf, int32(short.Queue)) && (short.Kind != quota.OverQuota || one.nonPreemptible))
 			if helps {
 				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
@@ -160,9 +161,9 @@ func (s gathering) leave() {
 	}
 	w := s.world
 	for i := range w.Holdings {
-		if h := &w.Holdings[i]; h.Phase == Terminating && w.NodePool[h.Node] == s.index {
-			shape, _ := w.settling().footprint(h)
-			_ = s.pool.Index.Leave(shape.Placed, h.place(w)) // it is leaving, by its phase
+		if h := &w.Holdings[i]; h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index {
+			shape, _ := w.Footprint(h)
+			_ = s.pool.Index.Leave(shape.Placed, h.Place(w)) // it is leaving, by its phase
 		}
 	}
 }
@@ -209,10 +210,10 @@ func (s gathering) loads() map[int32][]load {
 	for i, one := range s.behind().standing() {
 		k := &w.Works[i]
 		set := &w.Definition(k, k.Current).Sets[one.Set]
-		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.place(w)}}
-		out.busy = s.pool.chargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)
+		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.Place(w)}}
+		out.busy = s.pool.ChargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)
 		const second = 1_000_000
-		out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / second) / WholeDevice
+		out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / second) / cluster.WholeDevice
 		on[out.stay.Place.Node] = append(on[out.stay.Place.Node], out)
 	}
 	return on
@@ -284,7 +285,7 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 // their nodes has left, beside what is promised to others at any time.
 func (s gathering) stands(p *promise) bool {
 	x, on := s.pool.Index, s.loads()
-	m, _ := s.promises.profile.KeepFree(Never, true, nil, func(holder int32) bool { return holder != p.work })
+	m, _ := s.promises.profile.KeepFree(cluster.Never, true, nil, func(holder int32) bool { return holder != p.work })
 	defer x.Undo(m)
 	s.leave()
 	empty := make(map[int32]bool, len(p.stays))
@@ -308,8 +309,8 @@ func (s gathering) stands(p *promise) bool {
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
 	over := s.overfull(p)
 	for i, one := range s.behind().standing() {
-		place := one.place(s.world)
-		if one.commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
+		place := one.Place(s.world)
+		if one.Commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
 			stays = append(stays, s.stayOf(i, one))
 		}
 	}
@@ -336,7 +337,7 @@ func (s gathering) overfull(p *promise) map[int32]uint64 {
 	take(p)
 	for i := range p.stays {
 		own := &p.stays[i]
-		if own.Place.Node == None { // it is lost
+		if own.Place.Node == cluster.None { // it is lost
 			continue
 		}
 		_ = x.Give(own.Shape, own.Place) // it was taken
@@ -352,11 +353,11 @@ func (s gathering) letsGo(p *promise) int64 {
 	if p.was != nil && p.was.Gathers {
 		since = p.was.HeldSince
 	}
-	return later(since, s.pool.Policy.Reserve.MaxHold)
+	return cluster.TimeAfter(since, s.pool.Policy.Reserve.MaxHold)
 }
 
 // placeOffGathered takes places for a unit that nobody who is named has gathered.
-func (s gathering) placeOffGathered(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+func (s gathering) placeOffGathered(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
 	free := s.pool.Index.Mark()
 	_, some := s.promises.profile.KeepFree(r.until, false, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
@@ -400,7 +401,7 @@ func (s promising) mayHold(p *promise) bool {
 	if held == 0 {
 		return true
 	}
-	if later(s.world.Now, r.MaxHold) < p.at {
+	if cluster.TimeAfter(s.world.Now, r.MaxHold) < p.at {
 		return false
 	}
 	for _, other := range s.promises.list {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -18,31 +19,31 @@ type homecoming struct {
 	solver *Solver
 	// fresh is what starts in this solve, by place: the workloads and their seats; nil
 	// until asked.
-	fresh map[standing][][2]int32
+	fresh map[cluster.Standing][][2]int32
 }
 
 // goHome lets the tasks of the pool that move stay where they ran if nobody stands there
 // any more, or if what starts there can take their new places.
 func (h homecoming) goHome() error {
 	s, w := h.solver, h.solver.world
-	if len(w.Room.takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes {
+	if len(w.Room.Takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes {
 		return nil
 	}
 	s.inStep = true
 	defer func() { s.inStep = false }()
-	for _, i := range slices.Clone(w.booking().turned()) { // of all others nothing has moved
+	for _, i := range slices.Clone(w.Booking().Turned()) { // of all others nothing has moved
 		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index {
 			continue
 		}
 		for at := range w.Room.Seats[i] {
 			one := &w.Room.Seats[i][at]
-			if one.commit >= 0 && one.origin < 0 {
+			if one.Commit >= 0 && one.Origin < 0 {
 				if _, err := h.toFreeOfGone(i, one); err != nil {
 					return err
 				}
 				continue
 			}
-			if one.commit < 0 || !w.booking().ran(one) || one.where() == w.Holdings[one.origin].where() {
+			if one.Commit < 0 || !w.Booking().Ran(one) || one.Where() == w.Holdings[one.Origin].Where() {
 				continue
 			}
 			home, err := h.toFree(i, one)
@@ -52,7 +53,7 @@ func (h homecoming) goHome() error {
 			if err != nil {
 				return err
 			}
-			if !home && !one.waits() && !h.helped(i) {
+			if !home && !one.Waits() && !h.helped(i) {
 				h.exchange(i, one)
 			}
 		}
@@ -61,16 +62,16 @@ func (h homecoming) goHome() error {
 }
 
 // shapeOf is the shape of a task as the index of the pool knows it.
-func (h *homecoming) shapeOf(i int32, one *Seat) placement.Shape {
+func (h *homecoming) shapeOf(i int32, one *cluster.Seat) placement.Shape {
 	w := h.solver.world
 	k := &w.Works[i]
 	return w.Definition(k, k.Current).Sets[one.Set].Placed
 }
 
 // toFree takes a task that moves home if its old place is free.
-func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
+func (h *homecoming) toFree(i int32, one *cluster.Seat) (home bool, err error) {
 	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
-	before, from, now := *one, w.Holdings[one.origin].where(), one.place(w)
+	before, from, now := *one, w.Holdings[one.Origin].Where(), one.Place(w)
 	if !h.costsTheSame(i, one, from) {
 		return false, nil
 	}
@@ -81,60 +82,60 @@ func (h *homecoming) toFree(i int32, one *Seat) (home bool, err error) {
 	if err := x.Give(shape, now); err != nil {
 		return false, err
 	}
-	one.Node, one.Devices, one.pipelined, one.behind = from.node, from.devices, false, w.Holdings[one.origin].Behind
-	old := one.place(w)
+	one.Node, one.Devices, one.Pipelined, one.Behind = from.Node, from.Devices, false, w.Holdings[one.Origin].Behind
+	old := one.Place(w)
 	mayStand := func(place placement.Place) bool {
-		until := one.endsForSure(w)
+		until := endsForSure(one, w)
 		if place.Node == now.Node { // of which it takes nothing more
 			return !holds.isPromised(i, until, place.Node, place.Devices)
 		}
 		return holds.mayStand(i, until, []placement.Stay{{Shape: shape, Place: place}})
 	}
-	if !w.together(i) || !h.mayTake(i, one, shape, old) {
+	if !w.Together(i) || !h.mayTake(i, one, shape, old) {
 		alike, found := h.alikePlace(i, one, shape)
 		found = found && mayStand(alike)
 		if found = found && now.Node != old.Node; found {
 			one.Devices = alike.Devices
 		}
-		if !found || !w.together(i) {
+		if !found || !w.Together(i) {
 			*one = before
 			return false, x.Take(shape, now)
 		}
-		one.commit = before.commit // the plan gives alike devices their names back
-		h.solver.pool.freed++
+		one.Commit = before.Commit // the plan gives alike devices their names back
+		h.solver.pool.Freed++
 		h.changed(i)
 		return true, x.Take(shape, alike)
 	}
-	one.commit = None
-	h.solver.pool.freed++
+	one.Commit = cluster.None
+	h.solver.pool.Freed++
 	h.changed(i)
 	return true, x.Take(shape, old)
 }
 
 // mayTake says whether a task may have the place again in which it ran, as its seat says.
-func (h *homecoming) mayTake(i int32, one *Seat, shape placement.Shape, old placement.Place) bool {
+func (h *homecoming) mayTake(i int32, one *cluster.Seat, shape placement.Shape, old placement.Place) bool {
 	x, holds := h.solver.pool.Index, h.solver.promising().sparing()
 	m := x.Mark()
 	defer x.Undo(m)
-	return retake(h.solver, shape, old, one) && (len(holds.promises.list) == 0 || holds.sparesFromHome(i, []Seat{*one}))
+	return retake(h.solver, shape, old, one) && (len(holds.promises.list) == 0 || holds.sparesFromHome(i, []cluster.Seat{*one}))
 }
 
 // retake takes the place of a task again, whose seat has gone or is another by now, if it may
 // have it. To run on is no start (M11): on a node that is short of what others are leaving,
 // what runs there needs only what is free once they have left, as long as nobody has started
 // in its place; which is known where the index has what the table has and no more.
-func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bool {
+func retake(s *Solver, shape placement.Shape, old placement.Place, one *cluster.Seat) bool {
 	x, w := s.pool.Index, s.world
 	if x.Fits(shape, old) {
 		return x.Take(shape, old) == nil
 	}
 	node := s.pool.Nodes[old.Node]
-	if !w.booking().ran(one) || w.Holdings[one.origin].where() != (standing{node, old.Devices}) {
+	if !w.Booking().Ran(one) || w.Holdings[one.Origin].Where() != (cluster.Standing{Node: node, Devices: old.Devices}) {
 		return false
 	}
 	if !x.Admits(shape, old) { // nothing starts there any more, and it goes on unless people have it go
-		lack, h := x.Lacks(shape, old), &w.Holdings[one.origin]
-		goes, _ := s.pool.evictedAt(w, &w.Works[h.Work], &one.TaskPlace)
+		lack, h := x.Lacks(shape, old), &w.Holdings[one.Origin]
+		goes, _ := s.pool.EvictedAt(w, &w.Works[h.Work], &one.TaskPlace)
 		return goes > max(w.Now, 0) && lack.Nothing() && x.Take(shape, old) == nil
 	}
 	if !s.inStep || !x.Releasing() {
@@ -146,22 +147,22 @@ func retake(s *Solver, shape placement.Shape, old placement.Place, one *Seat) bo
 }
 
 // startedOn says whether something has been given a place on a node that it has at once.
-func startedOn(w *World, node int32) bool {
-	return slices.ContainsFunc(w.Room.touched, func(i int32) bool { // of all others nothing has a commit
-		return slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
-			home := w.booking().ran(&s) && s.where() == w.Holdings[s.origin].where()
-			return s.Node == node && s.commit >= 0 && !s.pipelined && !home
+func startedOn(w *cluster.World, node int32) bool {
+	return slices.ContainsFunc(w.Room.Touched, func(i int32) bool { // of all others nothing has a commit
+		return slices.ContainsFunc(w.Room.Seats[i], func(s cluster.Seat) bool {
+			home := w.Booking().Ran(&s) && s.Where() == w.Holdings[s.Origin].Where()
+			return s.Node == node && s.Commit >= 0 && !s.Pipelined && !home
 		})
 	})
 }
 
 // alikePlace is a place on the node of a seat, of devices that nothing tells apart from its
 // own: who stands on these may as well stand there.
-func (h *homecoming) alikePlace(i int32, one *Seat, shape placement.Shape) (placement.Place, bool) {
+func (h *homecoming) alikePlace(i int32, one *cluster.Seat, shape placement.Shape) (placement.Place, bool) {
 	s := h.solver
 	w := s.world
 	node := w.Position[one.Node]
-	class := alikeDevices(&s.pool.Placed[node])
+	class := cluster.AlikeDevices(&s.pool.Placed[node])
 	classes := func(devices uint64) (list []int32) {
 		for d := range class {
 			if devices&(1<<d) != 0 {
@@ -178,16 +179,16 @@ func (h *homecoming) alikePlace(i int32, one *Seat, shape placement.Shape) (plac
 
 // toFreeOfAnother takes a task that moves to the free old place of another of its pod set
 // that moves, which it is from then on: they are alike.
-func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) {
+func (h *homecoming) toFreeOfAnother(i int32, one *cluster.Seat) (home bool, err error) {
 	w := h.solver.world
-	onItsNode := func(s *Seat) bool { return s.Node == w.Holdings[s.origin].Node }
+	onItsNode := func(s *cluster.Seat) bool { return s.Node == w.Holdings[s.Origin].Node }
 	if onItsNode(one) {
 		return false, nil
 	}
 	for at := range w.Room.Seats[i] {
 		other := &w.Room.Seats[i][at]
 		// Whoever is on its own node keeps it: so each exchange brings one more home.
-		if other == one || other.Set != one.Set || other.commit < 0 || !w.booking().ran(other) || onItsNode(other) {
+		if other == one || other.Set != one.Set || other.Commit < 0 || !w.Booking().Ran(other) || onItsNode(other) {
 			continue
 		}
 		exchangeNames(one, other)
@@ -201,22 +202,22 @@ func (h *homecoming) toFreeOfAnother(i int32, one *Seat) (home bool, err error) 
 
 // toFreeOfGone has a task that starts stay at the free place of one of its pod set that has
 // gone, and is that from then on: they are alike.
-func (h *homecoming) toFreeOfGone(i int32, one *Seat) (home bool, err error) {
+func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err error) {
 	w := h.solver.world
 	k := &w.Works[i]
-	if w.Room.last[i] == 0 || k.Live < 0 || w.live[k.Live].form != k.Current {
+	if w.Room.Last[i] == 0 || k.Live < 0 || w.Live[k.Live].Form != k.Current {
 		return false, nil
 	}
-	l := &w.live[k.Live]
-	for at := l.from; at < l.to; at++ {
+	l := &w.Live[k.Live]
+	for at := l.From; at < l.To; at++ {
 		gone := &w.Holdings[at]
-		if gone.Phase != Running || gone.fresh || gone.Set != one.Set || slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
-			return s.origin == at || s.Set == gone.Set && s.Index == gone.Index
+		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || slices.ContainsFunc(w.Room.Seats[i], func(s cluster.Seat) bool {
+			return s.Origin == at || s.Set == gone.Set && s.Index == gone.Index
 		}) {
 			continue
 		}
 		before := *one
-		one.origin, one.Index, one.Admitted = at, gone.Index, gone.Since
+		one.Origin, one.Index, one.Admitted = at, gone.Index, gone.Since
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}
@@ -226,8 +227,8 @@ func (h *homecoming) toFreeOfGone(i int32, one *Seat) (home bool, err error) {
 }
 
 // exchangeNames has two seats of a pod set continue what the other did.
-func exchangeNames(a, b *Seat) {
-	a.origin, b.origin = b.origin, a.origin
+func exchangeNames(a, b *cluster.Seat) {
+	a.Origin, b.Origin = b.Origin, a.Origin
 	a.Index, b.Index = b.Index, a.Index
 	a.Admitted, b.Admitted = b.Admitted, a.Admitted
 }
@@ -235,9 +236,9 @@ func exchangeNames(a, b *Seat) {
 // helped says whether somebody went for the workload: then its new place is what that
 // was good for.
 func (h *homecoming) helped(i int32) bool {
-	takings := h.solver.world.Room.takings
+	takings := h.solver.world.Room.Takings
 	for at := range takings {
-		if takings[at].beneficiary == i {
+		if takings[at].Beneficiary == i {
 			return true
 		}
 	}
@@ -245,19 +246,19 @@ func (h *homecoming) helped(i int32) bool {
 }
 
 // starts lists what starts in this solve, in the order of the workloads.
-func (h *homecoming) starts() map[standing][][2]int32 {
+func (h *homecoming) starts() map[cluster.Standing][][2]int32 {
 	if h.fresh != nil {
 		return h.fresh
 	}
 	w := h.solver.world
-	h.fresh = make(map[standing][][2]int32)
+	h.fresh = make(map[cluster.Standing][][2]int32)
 	for i, seats := range w.Room.Seats {
 		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != h.solver.index {
 			continue
 		}
 		for at := range seats {
-			if one := &seats[at]; one.origin < 0 && !one.waits() {
-				h.fresh[one.where()] = append(h.fresh[one.where()], [2]int32{int32(i), int32(at)})
+			if one := &seats[at]; one.Origin < 0 && !one.Waits() {
+				h.fresh[one.Where()] = append(h.fresh[one.Where()], [2]int32{int32(i), int32(at)})
 			}
 		}
 	}
@@ -266,21 +267,21 @@ func (h *homecoming) starts() map[standing][][2]int32 {
 
 // exchange looks for a start of the same shape at the old place of a task that moves, and
 // has the two change places.
-func (h *homecoming) exchange(i int32, one *Seat) {
+func (h *homecoming) exchange(i int32, one *cluster.Seat) {
 	w := h.solver.world
-	from, to := w.Holdings[one.origin].where(), one.where()
+	from, to := w.Holdings[one.Origin].Where(), one.Where()
 	for _, at := range h.starts()[from] {
 		j, other := at[0], &w.Room.Seats[at[0]][at[1]]
-		if j == i || other.origin >= 0 || other.atOnce || other.where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) ||
+		if j == i || other.Origin >= 0 || other.AtOnce || other.Where() != from || h.shapeOf(i, one) != h.shapeOf(j, other) ||
 			!h.costsTheSame(i, one, from) || !h.costsTheSame(j, other, to) || h.endUnlike(i, one, j, other) {
 			continue
 		}
-		other.Node, other.Devices, one.Node, one.Devices = to.node, to.devices, from.node, from.devices
-		if !w.together(i) || !w.together(j) {
-			other.Node, other.Devices, one.Node, one.Devices = from.node, from.devices, to.node, to.devices
+		other.Node, other.Devices, one.Node, one.Devices = to.Node, to.Devices, from.Node, from.Devices
+		if !w.Together(i) || !w.Together(j) {
+			other.Node, other.Devices, one.Node, one.Devices = from.Node, from.Devices, to.Node, to.Devices
 			continue
 		}
-		one.commit, one.behind, other.behind = None, w.Holdings[one.origin].Behind, one.behind // each as its place is
+		one.Commit, one.Behind, other.Behind = cluster.None, w.Holdings[one.Origin].Behind, one.Behind // each as its place is
 		h.changed(j)
 		h.changed(i)
 		return
@@ -289,50 +290,50 @@ func (h *homecoming) exchange(i int32, one *Seat) {
 
 // costsTheSame says whether a task would be charged at another place what it is at its own: the
 // quotas and limits of classes, by which it was given that, are as they were then (Q8).
-func (h *homecoming) costsTheSame(i int32, one *Seat, there standing) bool {
+func (h *homecoming) costsTheSame(i int32, one *cluster.Seat, there cluster.Standing) bool {
 	p, w := h.solver.pool, h.solver.world
 	if !p.Classed() {
 		return true
 	}
 	k := &w.Works[i]
 	shape := &w.Definition(k, k.Current).Sets[one.Set]
-	return slices.Equal(p.chargeOf(shape, &w.Nodes[one.Node], one.Devices), p.chargeOf(shape, &w.Nodes[there.node], there.devices))
+	return slices.Equal(p.ChargeOf(shape, &w.Nodes[one.Node], one.Devices), p.ChargeOf(shape, &w.Nodes[there.Node], there.Devices))
 }
 
 // endUnlike says whether two tasks end at unlike times, and something is promised on the node of one of
 // them that begins before that: it may stand only while the one is there, and not the other (B5).
-func (h *homecoming) endUnlike(i int32, one *Seat, j int32, other *Seat) bool {
+func (h *homecoming) endUnlike(i int32, one *cluster.Seat, j int32, other *cluster.Seat) bool {
 	w, holds := h.solver.world, h.solver.promising().sparing()
-	a, b := one.endsIn(w, &w.Works[i]), other.endsIn(w, &w.Works[j])
-	c, d := one.endsForSure(w), other.endsForSure(w)
-	last, anybody := max(a, b, c, d), int32(None)
+	a, b := endsIn(one, w, &w.Works[i]), endsIn(other, w, &w.Works[j])
+	c, d := endsForSure(one, w), endsForSure(other, w)
+	last, anybody := max(a, b, c, d), int32(cluster.None)
 	return (a != b || c != d) && (holds.isPromised(anybody, last, w.Position[one.Node], 0) || holds.isPromised(anybody, last, w.Position[other.Node], 0))
 }
 
 // changed tells the pool that tasks of a workload stand elsewhere.
 func (h *homecoming) changed(i int32) {
-	h.solver.world.reenter(i)
+	reenter(h.solver.world, i)
 	h.fresh = nil
-	h.solver.pool.changes++
-	h.solver.decision.changed = true
+	h.solver.pool.Changes++
+	h.solver.decision.Changed = true
 }
 
 // runsOnAtHome has tasks of an evicted workload that would claim the places in which they ran
 // run on there, as nothing leaves these; it reports whether they can beside what has been
 // given places behind them since.
-func runsOnAtHome(s *Solver, k *Work, d *Definition, unit gang.Unit) (bool, error) {
+func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.Unit) (bool, error) {
 	w, x := s.world, s.pool.Index
-	if !s.claims || !k.evicted(w) || k.Current != w.live[k.Live].form {
+	if !s.claims || !wasEvicted(k, w) || k.Current != w.Live[k.Live].Form {
 		return true, nil
 	}
-	l := &w.live[k.Live]
+	l := &w.Live[k.Live]
 	next := 0
 	for set, n := range unit.Add {
 		for range n {
 			place := &s.places[next]
 			next++
-			if !place.Pipelined || !slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-				return h.Phase == Running && !h.fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
+			if !place.Pipelined || !slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool {
+				return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
 			}) {
 				continue
 			}

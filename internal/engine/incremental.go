@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
+	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -17,7 +21,7 @@ import (
 // decided, as room may have to be made, claims are in flight or forms are to be chosen
 // between, it fills the orders anew (Incremental.solve).
 type Incremental struct {
-	world *World
+	world *cluster.World
 	spare []int32 // works that nobody is
 	lives []int32 // and what they would hold
 	pools []*incrementalPool
@@ -36,7 +40,7 @@ type Incremental struct {
 	alive        int // holdings that are somebody's
 
 	// journal is that of the decision at hand; both are kept for their memory.
-	journal    journal
+	journal    cluster.Journal
 	spareMoves []orderMove
 }
 
@@ -45,7 +49,7 @@ type Incremental struct {
 const RankGap = 1 << 32
 
 // NewIncremental settles a compiled world; nil if its policies are not for one.
-func NewIncremental(w *World) *Incremental {
+func NewIncremental(w *cluster.World) *Incremental {
 	if !suits(w) {
 		return nil
 	}
@@ -53,11 +57,11 @@ func NewIncremental(w *World) *Incremental {
 		world: w, displaced: make(map[int32]bool), claiming: make(map[int32]bool),
 		unlike: make([]bool, len(w.Works)), suited: suitsTrial(w),
 	}
-	w.seeking = &seekers{at: make([]int32, len(w.Works))}
-	w.settling().bareNodes()
-	w.Room = newTable(len(w.Works))
-	w.newSolvers(context.Background(), &Decision{World: w})
-	if w.dividing().scorePools() != nil {
+	w.Seeking = &cluster.Seekers{At: make([]int32, len(w.Works))}
+	w.BareNodes()
+	w.Room = cluster.NewTable(len(w.Works))
+	newSolvers(context.Background(), w, &cluster.Decision{World: w})
+	if division.Of(w).ScorePools() != nil {
 		return nil
 	}
 	for i := range w.Works {
@@ -66,7 +70,7 @@ func NewIncremental(w *World) *Incremental {
 	for i, p := range w.Pools {
 		p.Works = t.all
 		t.pools = append(t.pools, newDeskPool(p, solverAt(w, int32(i))))
-		p.demand = newDemands(p)
+		p.Demand = division.NewDemands(p)
 	}
 	for i := range w.Works {
 		w.Works[i].Rank = int64(i) * RankGap
@@ -94,21 +98,21 @@ func (t *Incremental) Add(rank int64) (i int32, fresh bool) {
 		i, t.spare = t.spare[last], t.spare[:last]
 	} else {
 		fresh = true
-		w.Works = append(w.Works, Work{Rare: Nothing})
-		w.Room.grow()
+		w.Works = append(w.Works, cluster.Work{Rare: cluster.Nothing})
+		w.Room.Grow()
 		t.unlike = append(t.unlike, false)
 		t.all = append(t.all, i)
 		for _, p := range w.Pools {
 			p.Works = t.all
 		}
 	}
-	w.Works[i] = Work{Rare: Nothing, Live: -1, Rank: rank, Status: Ending}
+	w.Works[i] = cluster.Work{Rare: cluster.Nothing, Live: -1, Rank: rank, Status: cluster.Ending}
 	return i, fresh
 }
 
 // Drop lets nobody be a workload that is not settled any more.
 func (t *Incremental) Drop(i int32) {
-	t.world.Works[i] = Work{Rare: Nothing, Live: -1, Status: Ending}
+	t.world.Works[i] = cluster.Work{Rare: cluster.Nothing, Live: -1, Status: cluster.Ending}
 	t.spare = append(t.spare, i)
 }
 
@@ -133,7 +137,7 @@ func (t *Incremental) Use(n int32, is bool, amounts []int64) bool {
 			}
 		}
 	}
-	p.changes++
+	p.Changes++
 	if p.Room != nil {
 		p.Room.Touch(position)
 	}
@@ -148,7 +152,7 @@ func (t *Incremental) Use(n int32, is bool, amounts []int64) bool {
 // become impossible, and ask nothing, or the other way round (F1).
 func (t *Incremental) Follow(n int32, lost bool) {
 	p := t.world.Pools[t.world.NodePool[n]]
-	if p.bare.follow(t.world.Position[n]); lost && p.bare.again() {
+	if p.Bare.Follow(t.world.Position[n]); lost && p.Bare.Again() {
 		t.pools[t.world.NodePool[n]].recount = true
 	}
 }
@@ -190,18 +194,18 @@ func (t *Incremental) Replant(index int, grow func() error) error {
 
 // suits says whether the policies of all pools are such that an Incremental can
 // decide by them.
-func suits(w *World) bool {
-	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
+func suits(w *cluster.World) bool {
+	return !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool {
 		return p.Policy.DeadlinesFirst || p.Mixed || p.Domains && p.Topology == nil // the topology is compiled with all else
 	})
 }
 
 // suitsTrial says whether they are such that it is enough to try those who may
 // plainly start.
-func suitsTrial(w *World) bool {
-	return !slices.ContainsFunc(w.Pools, func(p *Pool) bool {
-		return p.looksAhead() || p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || p.mixesQueueing() ||
-			p.capsDemand()
+func suitsTrial(w *cluster.World) bool {
+	return !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool {
+		return looksAhead(p) || p.Lends || p.Scored || p.Constrained || p.Policy.Fitting != gang.AnyNodes || mixesQueueing(p) ||
+			division.CapsDemand(p)
 	})
 }
 
@@ -231,17 +235,17 @@ func (t *Incremental) Gathered() (n int) {
 // orders what the queues use.
 func (t *Incremental) Rest() bool {
 	for i, q := range t.pools {
-		if q.pool.capsDemand() || q.recount {
-			countDemand(t.world, int32(i))
+		if division.CapsDemand(q.pool) || q.recount {
+			division.CountDemand(t.world, int32(i))
 			q.recount = false
 		}
 		if in := q.inputs(); !slices.Equal(in, q.divided) {
 			q.divided = in
-			if t.world.dividing().dividePool(i) != nil {
+			if division.Of(t.world).DividePool(i) != nil {
 				return false
 			}
 			q.readLines()
-			shares, guaranteed := q.pool.fairShares(), q.pool.orderLines()
+			shares, guaranteed := q.pool.FairShares(), division.OrderLines(q.pool)
 			if !slices.Equal(shares, q.shares) || !slices.Equal(guaranteed, q.guaranteed) {
 				q.shares, q.guaranteed = shares, guaranteed
 				for _, order := range q.orders {
@@ -259,4 +263,40 @@ func (t *Incremental) Rest() bool {
 		q.used = q.used[:0]
 	}
 	return true
+}
+
+// ErrCut says that an Incremental came near the bound of what its searches may cost: who
+// remembers what was found out cannot tell where a solve from scratch is cut.
+var ErrCut = errors.New("allot: the searches of an incremental decision cost too much")
+
+// resumeEffort counts what is remembered as if it were found out in the decision that
+// follows, of as many steps as a solve from scratch has. What has been found out anew since
+// counts once where that is known (preempt's plans), and else again each time, so that all is
+// forgotten where half is used up: seldom, as to find all out is what a solve from scratch
+// costs.
+func (t *Incremental) resumeEffort() {
+	for _, q := range t.pools {
+		p := q.pool
+		most := cluster.EffortOf(len(p.Nodes) + q.size)
+		if p.Searching().Spent() > most/2 || !p.Searching().Sure() {
+			p.Searching().Renew(most)
+			p.Changes++
+			p.Freed++
+			preempt.ForgetAnswers(p.Room)
+		} else {
+			p.Searching().Resume(most, p.Changes != q.resumed) // what was refused stands until then
+		}
+		q.resumed = p.Changes
+	}
+}
+
+// cut says whether some search was, or would perhaps be in a solve from scratch, which asks
+// in another order.
+func (t *Incremental) cut() bool {
+	for _, q := range t.pools {
+		if !q.pool.Searching().Sure() {
+			return true
+		}
+	}
+	return false
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -11,7 +13,7 @@ import (
 
 // An incrementalPool is what an Incremental keeps of a pool beside its world.
 type incrementalPool struct {
-	pool   *Pool
+	pool   *cluster.Pool
 	solver *Solver
 	// orders hold of all that are alike the first: of workloads without GPUs, where
 	// the policy decides them by themselves (P7), and then of all others. They are
@@ -37,7 +39,7 @@ type incrementalPool struct {
 	guaranteed []int64
 	used       []int32 // leaves of which the use is not what the order knows
 	// freed are the nodes on which something became free, the last of them when
-	// pool.freed became what it is.
+	// pool.Freed became what it is.
 	freed []int32
 	// size is what the pool's workloads count for in what its searches may cost; resumed are
 	// the pool's changes when what they cost was last resumed.
@@ -56,7 +58,7 @@ type waitingKey struct {
 }
 
 // keyOf is the kind of a work that waits, above its minimum or not.
-func (q *incrementalPool) keyOf(i int32, k *Work, above bool) waitingKey {
+func (q *incrementalPool) keyOf(i int32, k *cluster.Work, above bool) waitingKey {
 	f := &k.Form
 	key := waitingKey{kind{f.Queue, f.Definition, f.Priority, f.NonPreemptible}, above, 0}
 	if p := q.pool.Policy; p.Order == queue.ShareThenAge && (k.Live >= 0 || q.pool.Blocks) {
@@ -101,7 +103,7 @@ func (q *incrementalPool) readLines() {
 }
 
 // run counts a workload of a queue that comes to hold something, or holds nothing any more.
-func (q *incrementalPool) run(f *Form, holds bool) {
+func (q *incrementalPool) run(f *cluster.Form, holds bool) {
 	q.quiet[f.Queue] = false
 	if holds {
 		q.running[f.Queue].add(runOf(f))
@@ -139,7 +141,7 @@ type runningClass struct {
 	nonPreemptible       bool
 }
 
-func newDeskPool(p *Pool, s *Solver) *incrementalPool {
+func newDeskPool(p *cluster.Pool, s *Solver) *incrementalPool {
 	q := &incrementalPool{
 		pool: p, solver: s, kindOf: make(map[waitingKey]int32),
 		byLeaf: make([][]int32, len(p.Parent)), running: make([]runningClasses, len(p.Parent)),
@@ -159,16 +161,16 @@ func newDeskPool(p *Pool, s *Solver) *incrementalPool {
 // and demand, with the parts of devices that it comes in.
 func (q *incrementalPool) inputs() []int64 {
 	p := q.pool
-	in := append(make([]int64, 0, len(p.Capacity)+3*len(p.demand.asked)+len(p.Parent)), p.Capacity...)
+	in := append(make([]int64, 0, len(p.Capacity)+3*len(p.Demand.Asked)+len(p.Parent)), p.Capacity...)
 	for i := range p.Reaches {
 		in = append(in, p.Reaches[i].Out...)
 	}
-	for i, d := range p.demand.asked {
+	for i, d := range p.Demand.Asked {
 		running := p.Tree.NonPreemptible(i/p.Width, i%p.Width)
 		in = append(in, d.Preemptible, d.NonPreemptible, running)
 	}
-	for q := range p.demand.parts {
-		in = append(in, int64(p.demand.parts[q].some))
+	for q := range p.Demand.Parts {
+		in = append(in, int64(p.Demand.Parts[q].Some))
 	}
 	return in
 }
@@ -271,12 +273,12 @@ func (q *incrementalPool) touch(leaf int32) {
 }
 
 // newOrders makes the orders and puts the first of every kind into its own.
-func (q *incrementalPool) newOrders(w *World) {
+func (q *incrementalPool) newOrders(w *cluster.World) {
 	s := q.solver
-	s.main = q.pool.newOrder(w, q.pool.Policy.Order)
+	s.main = division.NewOrder(q.pool, w, q.pool.Policy.Order)
 	q.orders = []*queue.Queues{s.main}
 	if q.pool.Policy.CPUOnlyApart {
-		s.apart = q.pool.newOrder(w, queue.Global)
+		s.apart = division.NewOrder(q.pool, w, queue.Global)
 		q.orders = []*queue.Queues{s.apart, s.main}
 	}
 	for leaf, kinds := range q.byLeaf {
@@ -295,8 +297,8 @@ func (q *incrementalPool) newOrders(w *World) {
 
 // free takes note that something has become free on a node.
 func (q *incrementalPool) free(node int32) {
-	q.pool.freed++
-	q.pool.changes++
+	q.pool.Freed++
+	q.pool.Changes++
 	if len(q.freed) == 4*mostFreed { // those before are too long ago to be looked at
 		q.freed = append(q.freed[:0], q.freed[len(q.freed)-mostFreed:]...)
 	}
@@ -309,9 +311,9 @@ const mostFreed = 32
 
 // stillRefused says whether a shape for which there was no node has none now: nothing
 // that has become free since takes it.
-func (q *incrementalPool) stillRefused(shape placement.Shape, then memo) bool {
-	since := q.pool.freed + 1 - then.freed
-	if then.freed == 0 || since > int64(min(mostFreed, len(q.freed))) {
+func (q *incrementalPool) stillRefused(shape placement.Shape, then cluster.Memo) bool {
+	since := q.pool.Freed + 1 - then.Freed
+	if then.Freed == 0 || since > int64(min(mostFreed, len(q.freed))) {
 		return false
 	}
 	return !slices.ContainsFunc(q.freed[len(q.freed)-int(since):], func(node int32) bool {

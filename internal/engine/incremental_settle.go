@@ -3,6 +3,9 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
+	"github.com/allotsched/allot/internal/settling"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -18,7 +21,7 @@ func (t *Incremental) Settle(i int32) error {
 		return err
 	}
 	t.unlike[i] = t.isSpecial(k)
-	w.seeking.put(i, seeks(w, i))
+	w.Seeking.Put(i, cluster.Seeks(w, i))
 	t.count(i, 1)
 	t.addDemand(k, 1)
 	t.seatAtRest(i)
@@ -32,20 +35,20 @@ func (t *Incremental) Settle(i int32) error {
 // it is not plainly running or waiting, has alternatives or sizes, grows by more than one
 // kind of task, or has lost some of its own, may be stale, and waits for what nobody else
 // does.
-func (t *Incremental) isSpecial(k *Work) bool {
+func (t *Incremental) isSpecial(k *cluster.Work) bool {
 	w := t.world
 	d := w.Definition(k, 0)
-	return k.Status == Ending || len(k.Others) > 0 || len(d.Ladder) > 0 || d.Unsure && d.Elastic ||
-		k.Status == waiting && k.Live >= 0 && w.holds(k) ||
-		slices.ContainsFunc(k.Tasks, func(task Holding) bool {
-			return task.Phase != Running || w.Outside(k, task.Node)
+	return k.Status == cluster.Ending || len(k.Others) > 0 || len(d.Ladder) > 0 || d.Unsure && d.Elastic ||
+		k.Status == cluster.Waiting && k.Live >= 0 && w.Holds(k) ||
+		slices.ContainsFunc(k.Tasks, func(task cluster.Holding) bool {
+			return task.Phase != cluster.Running || w.Outside(k, task.Node)
 		})
 }
 
 // count counts a workload n times, and so among those out of the ordinary.
 func (t *Incremental) count(i int32, n int) {
 	k := &t.world.Works[i]
-	t.pools[k.Form.Pool].size += n * k.size()
+	t.pools[k.Form.Pool].size += n * k.Size()
 	if t.unlike[i] {
 		t.special += n
 	}
@@ -56,14 +59,14 @@ func (t *Incremental) count(i int32, n int) {
 }
 
 // addDemand adds n times what a workload asks at most.
-func (t *Incremental) addDemand(k *Work, n int64) {
-	if k.Status == Ending {
+func (t *Incremental) addDemand(k *cluster.Work, n int64) {
+	if k.Status == cluster.Ending {
 		return
 	}
 	w := t.world
-	w.dividing().eachLeafDemand(k, func(f *Form, a quota.Amounts, part int64) {
-		if p := w.Pools[f.Pool]; !p.capsDemand() { // it is counted in all, see rest
-			p.addDemand(f, a, part, n)
+	division.Of(w).EachLeafDemand(k, func(f *cluster.Form, a quota.Amounts, part int64) {
+		if p := w.Pools[f.Pool]; !division.CapsDemand(p) { // it is counted in all, see rest
+			division.AddDemand(p, f, a, part, n)
 		}
 	})
 }
@@ -77,9 +80,9 @@ func (t *Incremental) stand(i int32) error {
 		return nil
 	}
 	d, q := w.Definition(k, k.Current), t.pools[w.FormOf(k, k.Current).Pool]
-	k.Live = t.newLive(Live{held: w.settling().newCounts(len(d.Sets)), form: k.Current})
-	lost := Decision{World: w}
-	held, claims := w.settling().readTasks(&lost, i, nil, nil)
+	k.Live = t.newLive(cluster.Live{Held: w.NewCounts(len(d.Sets)), Form: k.Current})
+	lost := cluster.Decision{World: w}
+	held, claims := settling.Of(w).ReadTasks(&lost, i, nil, nil)
 	if len(lost.Actions) > 0 {
 		t.displaced[i] = true
 	}
@@ -89,20 +92,20 @@ func (t *Incremental) stand(i int32) error {
 		k.Live = -1
 		return nil
 	}
-	if err := w.settling().occupy(held); err != nil {
+	if err := w.Occupy(held); err != nil {
 		return err
 	}
 	for at := range held {
 		w.Holdings = append(w.Holdings, held[at])
 		t.alive++
 		t.touch(&held[at])
-		if err := w.settling().hold(int32(len(w.Holdings) - 1)); err != nil {
+		if err := settling.Of(w).Hold(int32(len(w.Holdings) - 1)); err != nil {
 			return err
 		}
 	}
-	k.settleStatus(w)
-	q.pool.changes++
-	if w.holds(k) {
+	k.SettleStatus(w)
+	q.pool.Changes++
+	if w.Holds(k) {
 		q.run(w.FormOf(k, k.Current), true)
 		q.used = append(q.used, w.FormOf(k, k.Current).Queue)
 	}
@@ -111,43 +114,45 @@ func (t *Incremental) stand(i int32) error {
 
 // touch tells the evaluator of a node's pool that what is free there is not as it was,
 // where a task comes or goes that is of no unit of its.
-func (t *Incremental) touch(h *Holding) {
+func (t *Incremental) touch(h *cluster.Holding) {
 	w := t.world
 	if n := w.NodePool[h.Node]; n >= 0 {
 		p := w.Pools[n]
-		p.changes++
+		p.Changes++
 		if p.Room != nil {
 			p.Room.Touch(w.Position[h.Node])
 		}
 	}
 }
 
-func runOf(f *Form) runningClass { return runningClass{f.Definition, f.Priority, f.NonPreemptible} }
+func runOf(f *cluster.Form) runningClass {
+	return runningClass{f.Definition, f.Priority, f.NonPreemptible}
+}
 
-func (t *Incremental) newLive(l Live) int32 {
+func (t *Incremental) newLive(l cluster.Live) int32 {
 	w := t.world
 	if last := len(t.lives) - 1; last >= 0 {
 		at := t.lives[last]
 		t.lives = t.lives[:last]
-		w.live[at] = l
+		w.Live[at] = l
 		return at
 	}
-	w.live = append(w.live, l)
-	return int32(len(w.live) - 1)
+	w.Live = append(w.Live, l)
+	return int32(len(w.Live) - 1)
 }
 
 // waitsAt is where a workload waits, if it does.
 func (t *Incremental) waitsAt(i int32) (at int32, it queue.Item, waits bool) {
 	w := t.world
 	k := &w.Works[i]
-	if t.unlike[i] || !w.wants(k) {
+	if t.unlike[i] || !wantsMore(w, k) {
 		return 0, it, false
 	}
-	if it, waits = w.item(i, 0); !waits {
+	if it, waits = itemOf(w, i, 0); !waits {
 		return 0, it, false
 	}
 	q := t.pools[k.Form.Pool]
-	return q.kindAt(q.keyOf(i, k, k.Status == complete)), q.solver.asOrdered(it), true
+	return q.kindAt(q.keyOf(i, k, k.Status == cluster.Complete)), q.solver.asOrdered(it), true
 }
 
 // Unsettle takes a workload out of its places, its charges, its demand and the
@@ -162,14 +167,14 @@ func (t *Incremental) Unsettle(i int32) error {
 	}
 	t.count(i, -1)
 	t.unlike[i] = false
-	w.seeking.put(i, false)
+	w.Seeking.Put(i, false)
 	delete(t.displaced, i)
 	delete(t.claiming, i)
 	t.addDemand(k, -1)
 	if k.Live < 0 {
 		return nil
 	}
-	if w.holds(k) {
+	if w.Holds(k) {
 		t.pools[f.Pool].run(f, false)
 	}
 	if err := t.leave(k, f); err != nil {
@@ -177,32 +182,32 @@ func (t *Incremental) Unsettle(i int32) error {
 	}
 	t.unseatAtRest(i, w.Pools[f.Pool])
 	t.lives = append(t.lives, k.Live)
-	if k.Live = -1; k.Status != Ending {
-		k.Status = waiting
+	if k.Live = -1; k.Status != cluster.Ending {
+		k.Status = cluster.Waiting
 	}
 	t.compact()
 	return nil
 }
 
 // leave frees the places of a workload and releases what it was charged.
-func (t *Incremental) leave(k *Work, f *Form) error {
+func (t *Incremental) leave(k *cluster.Work, f *cluster.Form) error {
 	w, q := t.world, t.pools[f.Pool]
-	l := &w.live[k.Live]
+	l := &w.Live[k.Live]
 	d := w.Definition(k, k.Current)
-	for at := l.from; at < l.to; at++ {
+	for at := l.From; at < l.To; at++ {
 		h := &w.Holdings[at]
 		if err := t.vacate(h); err != nil {
 			return err
 		}
-		leaving := h.Phase == Terminating
-		h.Phase = Vacant
+		leaving := h.Phase == cluster.Terminating
+		h.Phase = cluster.Vacant
 		t.alive--
 		if leaving {
 			continue
 		}
-		charge := q.pool.chargeOf(&d.Sets[h.Set], &w.Nodes[h.Node], h.Devices)
-		if l.counted {
-			l.counted = false
+		charge := q.pool.ChargeOf(&d.Sets[h.Set], &w.Nodes[h.Node], h.Devices)
+		if l.Counted {
+			l.Counted = false
 			charge = append(slices.Clip(charge), quota.Amount{Resource: int32(q.pool.Width - 1), Value: 1})
 		}
 		if err := q.pool.Tree.Release(int(f.Queue), charge, f.NonPreemptible); err != nil {
@@ -210,24 +215,24 @@ func (t *Incremental) leave(k *Work, f *Form) error {
 		}
 	}
 	q.used = append(q.used, f.Queue)
-	l.from, l.to = 0, 0
+	l.From, l.To = 0, 0
 	return nil
 }
 
 // vacate frees the place of a task, which may stand outside its pool.
-func (t *Incremental) vacate(h *Holding) error {
+func (t *Incremental) vacate(h *cluster.Holding) error {
 	w := t.world
 	if w.NodePool[h.Node] < 0 {
 		return nil
 	}
-	shape, p := w.settling().footprint(h)
+	shape, p := w.Footprint(h)
 	free := p.Index.Give
-	if h.Phase == Terminating {
+	if h.Phase == cluster.Terminating {
 		free = p.Index.Leave
 	}
 	t.touch(h)
 	t.pools[w.NodePool[h.Node]].free(w.Position[h.Node])
-	return free(shape.Placed, h.place(w))
+	return free(shape.Placed, h.Place(w))
 }
 
 // compact moves the holdings together when most of them are nobody's.
@@ -236,18 +241,18 @@ func (t *Incremental) compact() {
 	if len(w.Holdings) < 2*t.alive+4096 {
 		return
 	}
-	kept := make([]Holding, 0, t.alive)
+	kept := make([]cluster.Holding, 0, t.alive)
 	for i := range w.Works {
 		if w.Works[i].Live < 0 {
 			continue
 		}
-		l := &w.live[w.Works[i].Live]
+		l := &w.Live[w.Works[i].Live]
 		from := int32(len(kept))
-		kept = append(kept, w.Holdings[l.from:l.to]...)
+		kept = append(kept, w.Holdings[l.From:l.To]...)
 		for at := range w.Room.Seats[i] {
-			w.Room.Seats[i][at].origin += from - l.from
+			w.Room.Seats[i][at].Origin += from - l.From
 		}
-		l.from, l.to = from, int32(len(kept))
+		l.From, l.To = from, int32(len(kept))
 	}
 	w.Holdings = kept
 }

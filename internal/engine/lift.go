@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
@@ -21,11 +22,11 @@ type freeStarts struct{ *Solver }
 // A lifted start is one that is out of the table, and what it takes to put it back.
 type lifted struct {
 	commit int32
-	kind   Kind
+	kind   cluster.Kind
 	work   int32
-	own    []Seat // those of the start
+	own    []cluster.Seat // those of the start
 	// before and held are what the workload held, charge what is not charged now.
-	before []Seat
+	before []cluster.Seat
 	held   []int32
 	charge quota.Amounts
 }
@@ -34,17 +35,17 @@ type lifted struct {
 // none of which ran or was claimed before. It may claim what others are leaving.
 func (s freeStarts) isFree(commit int32) bool {
 	book := s.world.Room
-	c := &book.commits[commit]
-	if s.world.FormOf(&s.world.Works[c.work], c.form).Pool != s.index || s.world.Works[c.work].Current != c.form {
+	c := &book.Commits[commit]
+	if s.world.FormOf(&s.world.Works[c.Work], c.Form).Pool != s.index || s.world.Works[c.Work].Current != c.Form {
 		return false
 	}
 	some := false
-	for i := range book.Seats[c.work] {
-		one := &book.Seats[c.work][i]
-		if one.commit != commit {
+	for i := range book.Seats[c.Work] {
+		one := &book.Seats[c.Work][i]
+		if one.Commit != commit {
 			continue
 		}
-		if one.origin >= 0 || one.claimed {
+		if one.Origin >= 0 || one.Claimed {
 			return false
 		}
 		some = true
@@ -55,15 +56,15 @@ func (s freeStarts) isFree(commit int32) bool {
 // lift takes a start out of the table, the nodes and the uses. Nobody else learns
 // of it before settleLifted or restatusLifted.
 func (s freeStarts) lift(commit int32) (*lifted, error) {
-	w, p, c := s.world, s.pool, s.world.Room.commits[commit]
-	k := &w.Works[c.work]
-	d := w.Definition(k, c.form)
-	out := &lifted{commit: commit, kind: c.kind, work: c.work, before: w.Room.Seats[c.work]}
+	w, p, c := s.world, s.pool, s.world.Room.Commits[commit]
+	k := &w.Works[c.Work]
+	d := w.Definition(k, c.Form)
+	out := &lifted{commit: commit, kind: c.Kind, work: c.Work, before: w.Room.Seats[c.Work]}
 	if k.Live >= 0 {
-		out.held = slices.Clone(w.live[k.Live].held)
+		out.held = slices.Clone(w.Live[k.Live].Held)
 	}
-	var others []Seat
-	out.own, others = w.booking().withdraw(commit)
+	var others []cluster.Seat
+	out.own, others = w.Booking().Withdraw(commit)
 	var err error
 	if out.charge, err = s.chargeOf(d, out.own, len(others) == 0); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (s freeStarts) lift(commit int32) (*lifted, error) {
 			return nil, err
 		}
 	}
-	f := w.FormOf(k, c.form)
+	f := w.FormOf(k, c.Form)
 	if err := p.Tree.Release(int(f.Queue), out.charge, f.NonPreemptible); err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (s freeStarts) unliftAll(lifts []*lifted) {
 	for _, l := range slices.Backward(lifts) {
 		w.Room.Seats[l.work] = l.before
 		if live := w.Works[l.work].Live; live >= 0 {
-			w.live[live].held, w.live[live].dense = l.held, nil
+			w.Live[live].Held, w.Live[live].Dense = l.held, nil
 		}
 	}
 }
@@ -129,14 +130,14 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	unit := gang.Unit{Add: make([]int32, len(d.Sets))}
 	seats := slices.Clone(l.own)
 	all := make([]int, len(seats))
-	slices.SortStableFunc(seats, func(a, b Seat) int { return int(a.Set) - int(b.Set) })
+	slices.SortStableFunc(seats, func(a, b cluster.Seat) int { return int(a.Set) - int(b.Set) })
 	for i := range seats {
 		unit.Add[seats[i].Set]++
 		all[i] = i
 	}
 	var beside gang.Siblings
 	if d.Gang.Constrained() {
-		beside = gang.Siblings{Held: w.heldBy(l.work), Indices: indicesOf(seats, all, len(d.Sets))}
+		beside = gang.Siblings{Held: w.HeldBy(l.work), Indices: indicesOf(seats, all, len(d.Sets))}
 	}
 	asks, err := s.unitAsks(d, unit, len(w.Room.Seats[l.work]) == 0)
 	if err != nil {
@@ -146,10 +147,10 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return false, nil
 	}
-	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one Seat) bool { return one.pipelined }), k.isLeaving(w)
+	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one cluster.Seat) bool { return one.Pipelined }), k.IsLeaving(w)
 	r := s.reachesAgain(l.work, d).within(l.own)
 	charge, found, err := s.placeUnit(r, f, d, unit, beside, asks)
-	if !found && err == nil && !s.claims && w.Room.isPaidFor(l.commit) && p.Index.Releasing() { // it waits for somebody anyway
+	if !found && err == nil && !s.claims && w.Room.IsPaidFor(l.commit) && p.Index.Releasing() { // it waits for somebody anyway
 		s.claims = true
 		charge, found, err = s.placeUnit(r, f, d, unit, beside, asks)
 	}
@@ -158,13 +159,13 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 		return false, err
 	}
 	for i := range seats {
-		seats[i].sit(p.Nodes, s.places[i])
+		seats[i].Sit(p.Nodes, s.places[i])
 	}
-	noteAtOnce(w, l.work, seats)
+	cluster.NoteAtOnce(w, l.work, seats)
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return false, err
 	}
-	w.booking().restart(l.work, seats)
+	w.Booking().Restart(l.work, seats)
 	return true, nil
 }
 
@@ -172,12 +173,12 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 func (s freeStarts) restatusLifted(l *lifted) {
 	w := s.world
 	k := &w.Works[l.work]
-	w.reenter(l.work)
-	if l.kind == Resize || l.kind == Move && len(w.Room.Seats[l.work]) > 0 {
+	reenter(w, l.work)
+	if l.kind == cluster.Resize || l.kind == cluster.Move && len(w.Room.Seats[l.work]) > 0 {
 		return
 	}
-	if k.Status = waiting; k.Live >= 0 && w.live[k.Live].leaving > 0 {
-		k.Status = leaving
+	if k.Status = cluster.Waiting; k.Live >= 0 && w.Live[k.Live].Leaving > 0 {
+		k.Status = cluster.WaitsForLeavers
 	}
 }
 
@@ -187,7 +188,7 @@ func (s freeStarts) restatusLifted(l *lifted) {
 // then they stay complete, and the way is the one that was found. Who starts in what they leave
 // may be beyond its lines: its right was to preempt them (E8), and who is within its own has had
 // its turn before (O2).
-func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *way) (*way, error) {
+func (s preempting) withoutCompletions(k *cluster.Work, it queue.Item, at int16, found *way) (*way, error) {
 	w, p, free := s.world, s.pool, freeStarts(s)
 	starts := free.completionsAmong(found.proposal)
 	if len(starts) == 0 || free.letsGo(starts) {
@@ -195,7 +196,7 @@ func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *
 	}
 	nodes, use := p.Index.Mark(), p.Tree.Mark()
 	lifts, err := free.liftAll(starts)
-	before := make([]Status, len(lifts))
+	before := make([]cluster.Status, len(lifts))
 	for i, l := range lifts {
 		before[i] = w.Works[l.work].Status
 		free.restatusLifted(l)
@@ -204,7 +205,7 @@ func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *
 	var other *way
 	switch {
 	case err != nil:
-	case k.Status != leaving && s.wouldStart(b):
+	case k.Status != cluster.WaitsForLeavers && s.wouldStart(b):
 		other = &way{preemptor: b}
 	default:
 		other, err = s.wayFor(k, it, at, b.Add.Add, b.Asks)
@@ -215,7 +216,7 @@ func (s preempting) withoutCompletions(k *Work, it queue.Item, at int16, found *
 		p.Tree.Undo(use)
 		for i, l := range lifts {
 			w.Works[l.work].Status = before[i]
-			w.reenter(l.work)
+			reenter(w, l.work)
 		}
 		if err != nil {
 			return nil, err
@@ -242,8 +243,8 @@ func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32
 		}
 		for at := range w.Room.Seats[u.Work] {
 			one := &w.Room.Seats[u.Work][at]
-			if one.step == 0 && startsFresh(*one) && w.Room.commits[one.commit].kind != Move && s.isFree(one.commit) && !w.Room.isPaidFor(one.commit) {
-				starts = append(starts, one.commit)
+			if one.Step == 0 && cluster.StartsFresh(*one) && w.Room.Commits[one.Commit].Kind != cluster.Move && s.isFree(one.Commit) && !w.Room.IsPaidFor(one.Commit) {
+				starts = append(starts, one.Commit)
 			}
 		}
 	}
@@ -256,8 +257,8 @@ func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32
 func (s freeStarts) afterLift(work int32) {
 	k := &s.world.Works[work]
 	leaf := int(s.world.FormOf(k, k.Current).Queue)
-	s.pool.freed++
-	s.pool.changes++
+	s.pool.Freed++
+	s.pool.Changes++
 	s.main.Touch(leaf)
 	if s.apart != nil {
 		s.apart.Touch(leaf)
@@ -266,10 +267,10 @@ func (s freeStarts) afterLift(work int32) {
 
 // chargeOf is what seats of a workload are charged; first says that it holds
 // nothing else.
-func (s freeStarts) chargeOf(d *Definition, seats []Seat, first bool) (quota.Amounts, error) {
+func (s freeStarts) chargeOf(d *cluster.Definition, seats []cluster.Seat, first bool) (quota.Amounts, error) {
 	var charge quota.Amounts
 	for i := range seats {
-		one := s.pool.chargeOf(&d.Sets[seats[i].Set], &s.world.Nodes[seats[i].Node], seats[i].Devices)
+		one := s.pool.ChargeOf(&d.Sets[seats[i].Set], &s.world.Nodes[seats[i].Node], seats[i].Devices)
 		var err error
 		if charge, err = charge.AddScaled(one, 1); err != nil {
 			return nil, err
@@ -282,8 +283,8 @@ func (s freeStarts) chargeOf(d *Definition, seats []Seat, first bool) (quota.Amo
 }
 
 // placeOf is where a seat is, for the index.
-func (s freeStarts) placeOf(one *Seat) placement.Place {
-	return one.place(s.world)
+func (s freeStarts) placeOf(one *cluster.Seat) placement.Place {
+	return one.Place(s.world)
 }
 
 // Nobody alike and older waits for a place that a younger one got in the same plan
@@ -294,37 +295,37 @@ func (s freeStarts) placeOf(one *Seat) placement.Place {
 // queue that stand behind them in O1 and ask the same.
 func (s freeStarts) exchange() error {
 	w := s.world
-	all := s.replaced || len(w.Room.takings) > 0
-	if !all && len(s.promises.list) == 0 && !(s.pool.reserves() && s.startedToClaim) {
+	all := s.replaced || len(w.Room.Takings) > 0
+	if !all && len(s.promises.list) == 0 && !(reserves(s.pool) && s.startedToClaim) {
 		return nil
 	}
 	var lists map[int32][]queue.Item // of who waits, once some start may give way
-	for c := range slices.Backward(w.Room.commits) {
-		one := &w.Room.commits[c]
-		k := &w.Works[one.work]
-		if one.kind == Resize || !s.isFree(int32(c)) || w.Room.isPaidFor(int32(c)) || len(k.Others) > 0 ||
-			slices.ContainsFunc(w.Room.Seats[one.work], func(t Seat) bool { return t.commit != int32(c) }) {
+	for c := range slices.Backward(w.Room.Commits) {
+		one := &w.Room.Commits[c]
+		k := &w.Works[one.Work]
+		if one.Kind == cluster.Resize || !s.isFree(int32(c)) || w.Room.IsPaidFor(int32(c)) || len(k.Others) > 0 ||
+			slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return t.Commit != int32(c) }) {
 			continue
 		}
 		if s.changesPlaces(int32(c)) {
-			s.decision.changed = true
+			s.decision.Changed = true
 			return nil
 		}
 		if lists == nil {
 			lists = s.waitingByLeaf(all)
 		}
 		for _, it := range lists[k.Form.Queue] {
-			if it.Compare(s.whole(one.work)) >= 0 {
+			if it.Compare(s.whole(one.Work)) >= 0 {
 				break
 			}
 			other := &w.Works[it.ID]
 			// Where order goes by age alone (P7), priority still says who may preempt whom.
-			if other.Status != waiting || other.Form.Priority < k.Form.Priority ||
+			if other.Status != cluster.Waiting || other.Form.Priority < k.Form.Priority ||
 				other.Form.Definition != k.Form.Definition || other.Form.NonPreemptible != k.Form.NonPreemptible {
 				continue
 			}
 			if done, err := s.takesPlaceOf(it, int32(c)); done || err != nil {
-				s.decision.changed = s.decision.changed || done
+				s.decision.Changed = s.decision.Changed || done
 				return err
 			}
 		}
@@ -336,33 +337,33 @@ func (s freeStarts) exchange() error {
 // it in O1 and claims what others are leaving: that need not wait longer.
 func (s freeStarts) changesPlaces(c int32) bool {
 	w := s.world
-	one := &w.Room.commits[c]
-	k, seats := &w.Works[one.work], w.Room.Seats[one.work]
-	if !s.startedToClaim || slices.ContainsFunc(seats, func(t Seat) bool { return t.waits() }) {
+	one := &w.Room.Commits[c]
+	k, seats := &w.Works[one.Work], w.Room.Seats[one.Work]
+	if !s.startedToClaim || slices.ContainsFunc(seats, func(t cluster.Seat) bool { return t.Waits() }) {
 		return false
 	}
-	for at := range w.Room.commits {
-		i := w.Room.commits[at].work
+	for at := range w.Room.Commits {
+		i := w.Room.Commits[at].Work
 		other := &w.Works[i]
-		if i == one.work || len(other.Others) > 0 || other.Form.Queue != k.Form.Queue || other.Form.Definition != k.Form.Definition ||
-			other.Form.NonPreemptible != k.Form.NonPreemptible || other.Form.Priority < k.Form.Priority || other.isLeaving(w) ||
-			s.whole(i).Compare(s.whole(one.work)) >= 0 || !s.isFree(int32(at)) || len(w.Room.Seats[i]) != len(seats) ||
-			!slices.ContainsFunc(w.Room.Seats[i], func(t Seat) bool { return t.waits() }) {
+		if i == one.Work || len(other.Others) > 0 || other.Form.Queue != k.Form.Queue || other.Form.Definition != k.Form.Definition ||
+			other.Form.NonPreemptible != k.Form.NonPreemptible || other.Form.Priority < k.Form.Priority || other.IsLeaving(w) ||
+			s.whole(i).Compare(s.whole(one.Work)) >= 0 || !s.isFree(int32(at)) || len(w.Room.Seats[i]) != len(seats) ||
+			!slices.ContainsFunc(w.Room.Seats[i], func(t cluster.Seat) bool { return t.Waits() }) {
 			continue
 		}
 		alike := true
 		for n, t := range w.Room.Seats[i] {
-			alike = alike && t.Set == seats[n].Set && t.step == seats[n].step && t.commit == int32(at)
+			alike = alike && t.Set == seats[n].Set && t.Step == seats[n].Step && t.Commit == int32(at)
 		}
 		if !alike {
 			continue
 		}
 		for n := range seats {
-			seats[n].exchange(&w.Room.Seats[i][n])
+			seats[n].Exchange(&w.Room.Seats[i][n])
 		}
-		w.reenter(i)
-		w.reenter(one.work)
-		s.pool.changes++
+		reenter(w, i)
+		reenter(w, one.Work)
+		s.pool.Changes++
 		return true
 	}
 	return false
@@ -371,7 +372,7 @@ func (s freeStarts) changesPlaces(c int32) bool {
 // whole is the item of a workload that holds nothing.
 func (s freeStarts) whole(i int32) queue.Item {
 	k := &s.world.Works[i]
-	return s.asOrdered(queue.Item{Priority: k.Form.Priority, Due: s.world.due(k, &k.Form), Submitted: k.Submitted, Rank: k.Rank, ID: i})
+	return s.asOrdered(queue.Item{Priority: k.Form.Priority, Due: s.world.Due(k, &k.Form), Submitted: k.Submitted, Rank: k.Rank, ID: i})
 }
 
 // waitingByLeaf lists by queue what waits as a whole, in the order O1: all or, where no room was made, those alone
@@ -381,7 +382,7 @@ func (s freeStarts) waitingByLeaf(all bool) map[int32][]queue.Item {
 	out := make(map[int32][]queue.Item)
 	for _, i := range s.seekers() {
 		k := &w.Works[i]
-		if (all || s.promising().of(i) != nil) && k.Status == waiting && len(k.Others) == 0 && k.Form.Pool == s.index && len(w.Room.Seats[i]) == 0 && w.Definition(k, 0).Verdict.OK {
+		if (all || s.promising().of(i) != nil) && k.Status == cluster.Waiting && len(k.Others) == 0 && k.Form.Pool == s.index && len(w.Room.Seats[i]) == 0 && w.Definition(k, 0).Verdict.OK {
 			out[k.Form.Queue] = append(out[k.Form.Queue], s.whole(i))
 		}
 	}
@@ -423,25 +424,25 @@ func (s freeStarts) takesPlaceOf(it queue.Item, commit int32) (bool, error) {
 
 // startOrComeBack starts a workload that waits as a whole or, if this solve has
 // taken it, puts it back, in place of one that had these seats, and for as long if that was cut to fit a hole (B1).
-func (s freeStarts) startOrComeBack(it queue.Item, instead []Seat) (bool, error) {
+func (s freeStarts) startOrComeBack(it queue.Item, instead []cluster.Seat) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
-	at := slices.IndexFunc(w.Room.out, func(o outUnit) bool { return o.unit.Work == it.ID && o.unit.Step == 0 })
+	at := slices.IndexFunc(w.Room.Out, func(o cluster.OutUnit) bool { return o.Unit.Work == it.ID && o.Unit.Step == 0 })
 	if at >= 0 {
-		o := w.Room.out[at]
+		o := w.Room.Out[at]
 		back, err := s.reprieving().putBack(&o, oldPlace|newPlace)
 		if back {
-			w.Room.out = slices.Delete(w.Room.out, at, at+1)
+			w.Room.Out = slices.Delete(w.Room.Out, at, at+1)
 		}
 		return back, err
 	}
 	d := w.Definition(k, 0)
 	unit, promised := d.Unit, s.promising().of(it.ID) != nil
-	if d.Unsure && !promised || k.Live >= 0 && w.tied(k) {
+	if d.Unsure && !promised || k.Live >= 0 && isTied(w, k) {
 		return false, nil
 	}
 	instead = slices.Clone(instead)
-	slices.SortStableFunc(instead, func(a, b Seat) int { return cmp.Compare(a.Set, b.Set) })
+	slices.SortStableFunc(instead, func(a, b cluster.Seat) int { return cmp.Compare(a.Set, b.Set) })
 	if promised {
 		unit, s.places = gang.Unit{Add: make([]int32, len(d.Sets))}, s.places[:0]
 		for i := range instead {
@@ -462,7 +463,7 @@ func (s freeStarts) startOrComeBack(it queue.Item, instead []Seat) (bool, error)
 	if !promised {
 		charge, found, err = s.placeUnit(s.reaches(it.ID, d), &k.Form, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
 	} else if charge, err = s.withClasses(d, unit, asks, s.places); err == nil { // they are alike, and the place is as good
-		s.cut, s.passes, err = instead[0].until, instead[0].behind, s.promising().takeAll(d, unit)
+		s.cut, s.passes, err = instead[0].Until, instead[0].Behind, s.promising().takeAll(d, unit)
 	}
 	if !found || err != nil {
 		return false, err

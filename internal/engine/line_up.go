@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/queue"
-	"github.com/allotsched/allot/quota"
 )
 
 // Workloads of one queue that ask the same are alike: where one is refused the
@@ -67,15 +67,15 @@ func (s enqueuing) gather(kinds map[kind]int32, leaf int32, it queue.Item) bool 
 			s.like = append(s.like, bucket{leaf: leaf})
 		}
 	}
-	s.like[at].items = appendMany(s.like[at].items, it)
+	s.like[at].items = cluster.AppendMany(s.like[at].items, it)
 	return true
 }
 
 // nextOf lines up the workload behind k.
-func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *Work) {
-	at := k.bucket
+func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *cluster.Work) {
+	at := k.Bucket
 	b := &s.like[at-1]
-	k.bucket = 0
+	k.Bucket = 0
 	if b.again != nil {
 		s.nextAgain(at)
 		return
@@ -83,7 +83,7 @@ func (s enqueuing) nextOf(order *queue.Queues, leaf int, k *Work) {
 	if b.next < len(b.items) {
 		it := b.items[b.next]
 		b.next++
-		s.world.Works[it.ID].bucket = at
+		s.world.Works[it.ID].Bucket = at
 		order.Push(leaf, s.asOrdered(it))
 	}
 }
@@ -95,7 +95,7 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 	k := &w.Works[it.ID]
 	leaf, order := int(w.FormOf(k, k.Current).Queue), s.orderOf(w.Definition(k, k.Current))
 	it = s.asOrdered(it)
-	k.bucket = 0
+	k.Bucket = 0
 	if !s.isLikeOthers(k) {
 		order.Push(leaf, it)
 		return
@@ -104,17 +104,17 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 	at := s.evicted[key]
 	if at == 0 || !s.like[at-1].again.open {
 		s.like = append(s.like, bucket{leaf: int32(leaf), again: &followers{order: order, first: it, open: true}})
-		k.bucket = int32(len(s.like))
-		s.evicted[key] = k.bucket
+		k.Bucket = int32(len(s.like))
+		s.evicted[key] = k.Bucket
 		order.Push(leaf, it)
 		return
 	}
 	f := s.like[at-1].again
-	k.bucket = -at
+	k.Bucket = -at
 	if it.Compare(f.first) < 0 {
 		order.Remove(leaf, f.first)
 		order.Push(leaf, it)
-		w.Works[f.first.ID].bucket, k.bucket = -at, at
+		w.Works[f.first.ID].Bucket, k.Bucket = -at, at
 		it, f.first = f.first, it
 	}
 	f.rest.push(it)
@@ -123,10 +123,10 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 // isLikeOthers says whether an evicted workload is refused where one of its like is: it holds
 // nothing, nothing is leaving, who is refused gets nothing by that, and what may start of it
 // depends on nothing that ran of it (leavesFirst, outgrows).
-func (s enqueuing) isLikeOthers(k *Work) bool {
+func (s enqueuing) isLikeOthers(k *cluster.Work) bool {
 	d := s.world.Definition(k, 0)
-	return s.kept == nil && !s.pool.Blocks && !s.pool.reserves() && len(k.Others) == 0 && k.Status == waiting &&
-		(k.Live < 0 || !s.world.holds(k)) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
+	return s.kept == nil && !s.pool.Blocks && !reserves(s.pool) && len(k.Others) == 0 && k.Status == cluster.Waiting &&
+		(k.Live < 0 || !s.world.Holds(k)) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
 }
 
 // nextAgain lines up the first that waits behind in a bucket of evicted ones.
@@ -134,8 +134,8 @@ func (s enqueuing) nextAgain(at int32) {
 	f := s.like[at-1].again
 	for f.open = false; len(f.rest) > 0 && !f.open; {
 		it := f.rest.pop()
-		if k := &s.world.Works[it.ID]; k.bucket == -at {
-			k.bucket, f.first, f.open = at, it, true
+		if k := &s.world.Works[it.ID]; k.Bucket == -at {
+			k.Bucket, f.first, f.open = at, it, true
 			f.order.Push(int(s.like[at-1].leaf), it)
 		}
 	}
@@ -144,24 +144,24 @@ func (s enqueuing) nextAgain(at int32) {
 // unfollow has a workload that has left its order be no part of a bucket of evicted ones.
 func (s enqueuing) unfollow(i int32) {
 	k := &s.world.Works[i]
-	if k.bucket = max(k.bucket, 0); s.isFirst(k) {
-		at := k.bucket
-		if k.bucket = 0; s.like[at-1].again.open {
+	if k.Bucket = max(k.Bucket, 0); s.isFirst(k) {
+		at := k.Bucket
+		if k.Bucket = 0; s.like[at-1].again.open {
 			s.nextAgain(at)
 		}
 	}
 }
 
 // isFirst says whether a workload is the first of a bucket of evicted ones.
-func (s enqueuing) isFirst(k *Work) bool {
-	return k.bucket > 0 && int(k.bucket) <= len(s.like) && s.like[k.bucket-1].again != nil
+func (s enqueuing) isFirst(k *cluster.Work) bool {
+	return k.Bucket > 0 && int(k.Bucket) <= len(s.like) && s.like[k.Bucket-1].again != nil
 }
 
 // An itemHeap is items of which the first in order is at the top.
 type itemHeap []queue.Item
 
 func (h *itemHeap) push(it queue.Item) {
-	*h = appendMany(*h, it)
+	*h = cluster.AppendMany(*h, it)
 	for i, all := len(*h)-1, *h; i > 0; {
 		up := (i - 1) / 2
 		if all[up].Compare(it) <= 0 {
@@ -198,8 +198,8 @@ func (s enqueuing) leave(order *queue.Queues, leaf int, it queue.Item) {
 		return
 	}
 	k := &s.world.Works[it.ID]
-	if k.bucket = max(k.bucket, 0); s.isFirst(k) {
-		s.like[k.bucket-1].again.open = false
+	if k.Bucket = max(k.Bucket, 0); s.isFirst(k) {
+		s.like[k.Bucket-1].again.open = false
 	}
 	order.Remove(leaf, it)
 }
@@ -214,7 +214,7 @@ func (s enqueuing) look(order *queue.Queues) {
 // someMayStart says whether somebody of the order at hand may have a turn yet that is not
 // plainly in vain, and the orders are what they were.
 func (s enqueuing) someMayStart() bool {
-	return !s.decision.restart && !s.decision.unplain && (s.kept == nil || s.kept.someMayStart())
+	return !s.decision.Restart && !s.decision.Unplain && (s.kept == nil || s.kept.someMayStart())
 }
 
 // wait notes that an item was refused.
@@ -251,13 +251,13 @@ func (s enqueuing) rearm() {
 	s.waits = waits[:0] // nobody is refused meanwhile
 	for _, one := range waits {
 		k := &w.Works[one.item.ID]
-		if !w.wants(k) && !w.mayClaimAgain(one.item.ID) {
+		if !wantsMore(w, k) && !mayClaimAgain(w, one.item.ID) {
 			continue
 		}
-		if it, ok := w.item(one.item.ID, one.item.Form); ok {
+		if it, ok := itemOf(w, one.item.ID, one.item.Form); ok {
 			one.order.Push(one.leaf, s.asOrdered(it))
 			if s.isFirst(k) {
-				s.like[k.bucket-1].again.open = true
+				s.like[k.Bucket-1].again.open = true
 			}
 		}
 	}
@@ -274,17 +274,17 @@ func (s enqueuing) lineUpGrowing() {
 	w := s.world
 	for _, i := range s.seekers() {
 		k := &w.Works[i]
-		if k.Status != complete || k.Live < 0 || w.FormOf(k, k.Current).Pool != s.index || !w.wants(k) {
+		if k.Status != cluster.Complete || k.Live < 0 || w.FormOf(k, k.Current).Pool != s.index || !wantsMore(w, k) {
 			continue
 		}
-		if it, ok := w.item(i, k.Current); ok {
+		if it, ok := itemOf(w, i, k.Current); ok {
 			s.orderOf(w.Definition(k, k.Current)).Push(int(w.FormOf(k, k.Current).Queue), s.asOrdered(it))
 		}
 	}
 }
 
-// Next is the unit that a workload that holds something would start next.
-func (d *Definition) Next(held []int32) (gang.Unit, gang.Verdict) {
+// NextUnit is the unit that a workload that holds something would start next.
+func NextUnit(d *cluster.Definition, held []int32) (gang.Unit, gang.Verdict) {
 	if len(d.Ladder) == 0 || !d.Gang.AtMinimum(held) {
 		return d.Gang.First(held)
 	}
@@ -330,7 +330,7 @@ func (s *Solver) fill() {
 	for i := range s.like {
 		b := &s.like[i]
 		b.sort()
-		s.world.Works[b.items[0].ID].bucket = int32(i) + 1
+		s.world.Works[b.items[0].ID].Bucket = int32(i) + 1
 		lists[b.leaf] = append(lists[b.leaf], b.items[0])
 		b.next = 1
 	}
@@ -367,40 +367,40 @@ func (s *Solver) eachItem(add func(leaf int32, it queue.Item)) {
 		if len(k.Others) == 0 && k.Form.Pool != s.index {
 			continue // an Incremental lists the works of all pools
 		}
-		k.bucket = 0
-		if !w.wants(k) && !w.mayClaimAgain(i) {
+		k.Bucket = 0
+		if !wantsMore(w, k) && !mayClaimAgain(w, i) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.Others))
-		if w.tied(k) {
+		if isTied(w, k) {
 			first, last = k.Current, k.Current
 		} else {
-			if f := w.nextForm(k, 0); f != k.Current {
-				w.journal.keep(w, i)
+			if f := nextForm(w, k, 0); f != k.Current {
+				w.Journal.Keep(w, i)
 				k.Current = f
 			}
 		}
-		k.tried = false
+		k.Tried = false
 		for f := first; f <= last; f++ {
 			form := w.FormOf(k, f)
 			if form.Pool != s.index {
 				continue
 			}
-			if it, ok := w.item(i, f); ok {
+			if it, ok := itemOf(w, i, f); ok {
 				add(form.Queue, it)
 			}
 		}
 	}
 }
 
-// wants says whether the workload may have something to start: it waits, or
+// wantsMore says whether the workload may have something to start: it waits, or
 // runs and may take more; a halving one grows last (L3).
-func (w *World) wants(k *Work) bool {
-	if k.Status != complete || k.Live < 0 {
-		return k.Status == waiting
+func wantsMore(w *cluster.World, k *cluster.Work) bool {
+	if k.Status != cluster.Complete || k.Live < 0 {
+		return k.Status == cluster.Waiting
 	}
 	d := w.Definition(k, k.Current)
-	return d.Elastic && !k.pipelined && (len(d.Ladder) > 0) == (w.solverOf(k, k.Current).phase == growing)
+	return d.Elastic && !k.Pipelined && (len(d.Ladder) > 0) == (solverOf(w, k, k.Current).phase == growing)
 }
 
 // mayClaimAgain says whether the workload, which waits for its own tasks to leave,
@@ -408,73 +408,55 @@ func (w *World) wants(k *Work) bool {
 // lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
 // Where it still holds something, what of the state this solve has taken of it is put
 // back where there is room, and moves.
-func (w *World) mayClaimAgain(i int32) bool {
+func mayClaimAgain(w *cluster.World, i int32) bool {
 	k := &w.Works[i]
-	return k.Status == leaving && w.live[k.Live].claimed == 0 && w.below(i) &&
-		(w.Room.last[i] == 0 || !w.holds(k) || !slices.ContainsFunc(w.Room.out, func(o outUnit) bool {
-			return o.unit.Work == i && slices.ContainsFunc(o.seats, func(one Seat) bool { return one.origin >= 0 })
+	return k.Status == cluster.WaitsForLeavers && w.Live[k.Live].Claimed == 0 && isBelow(w, i) &&
+		(w.Room.Last[i] == 0 || !w.Holds(k) || !slices.ContainsFunc(w.Room.Out, func(o cluster.OutUnit) bool {
+			return o.Unit.Work == i && slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Origin >= 0 })
 		}))
 }
 
 // nextForm is the first form from f on that has a unit to start; the last form
 // if none has.
-func (w *World) nextForm(k *Work, f int16) int16 {
+func nextForm(w *cluster.World, k *cluster.Work, f int16) int16 {
 	for int(f) < len(k.Others) && !w.Definition(k, f).Verdict.OK {
 		f++
 	}
 	return f
 }
 
-// tied says whether the workload cannot change its form (G5): some task of it runs or is
+// isTied says whether the workload cannot change its form (G5): some task of it runs or is
 // claimed in the one it has. A claim that it has lost does not tie it, nor does what leaves and
 // waits again: behind that it may claim a place in any form (S5).
-func (w *World) tied(k *Work) bool { return k.Live >= 0 && w.holds(k) }
+func isTied(w *cluster.World, k *cluster.Work) bool { return k.Live >= 0 && w.Holds(k) }
 
-// holds says whether the workload has tasks that run or are claimed.
-func (w *World) holds(k *Work) bool {
-	for _, n := range w.live[k.Live].held {
-		if n > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// item is the pending item of the workload's form, if it has a unit to start.
-func (w *World) item(i int32, f int16) (queue.Item, bool) {
+// itemOf is the pending item of the workload's form, if it has a unit to start.
+func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
-	it := queue.Item{Priority: form.Priority, Due: w.due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
-	if k.Live < 0 || !w.holds(k) {
+	it := queue.Item{Priority: form.Priority, Due: w.Due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
+	if k.Live < 0 || !w.Holds(k) {
 		return it, d.Verdict.OK
 	}
-	l := &w.live[k.Live]
-	unit, verdict := d.Next(l.held)
+	l := &w.Live[k.Live]
+	unit, verdict := NextUnit(d, l.Held)
 	if !verdict.OK {
 		return it, false
 	}
 	var err error
-	if l.asks, err = d.Gang.Amounts(l.asks, unit); err != nil {
+	if l.Asks, err = d.Gang.Amounts(l.Asks, unit); err != nil {
 		return it, false // Check bounds every sum: cannot happen
 	}
-	if k.Status == complete {
+	if k.Status == cluster.Complete {
 		it.Stage = 1
-		if d.Gang.AboveMinimum(l.held) {
+		if d.Gang.AboveMinimum(l.Held) {
 			it.Stage = 2
 		}
 	}
 	return it, true
 }
 
-// asks is what the item would add to use, for the order of queues (O2).
-func (w *World) asks(k *Work, f int16) quota.Amounts {
-	if k.Live >= 0 && w.holds(k) {
-		return w.live[k.Live].asks
-	}
-	return w.Definition(k, f).Asks
-}
-
-func (s *Solver) orderOf(d *Definition) *queue.Queues {
+func (s *Solver) orderOf(d *cluster.Definition) *queue.Queues {
 	if s.apart != nil && !d.GPU {
 		return s.apart
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -14,8 +15,8 @@ const roomChoices = 8
 // A refusal is why no room was made for a question, and when: it stands while
 // nothing changes in the pool.
 type refusal struct {
-	memo
-	reasons []Verdict
+	cluster.Memo
+	reasons []cluster.Verdict
 	// untold: a bound refused it, and the reasons are found out when they are
 	// asked for; then item is whose they are. silent: there are no others, as long as
 	// it stands.
@@ -29,7 +30,7 @@ type refusal struct {
 // stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
 // that serves may find some by another choice: it is made again in the next pass.
 func (r *refusal) stands(s *Solver) bool {
-	return r.memo.stands(s.pool) && (!r.searched || r.made >= s.promises.madeBefore)
+	return r.Memo.Stands(s.pool) && (!r.searched || r.made >= s.promises.madeBefore)
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
@@ -41,14 +42,14 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[it.ID]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !p.Policy.makesRoom() || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 || s.promising().ratherWaits(it.ID) {
+	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !makesRoom(&p.Policy) || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 || s.promising().ratherWaits(it.ID) {
 		return false, nil
 	}
 	var held []int32
-	if k.Live >= 0 && w.holds(k) {
-		held = w.live[k.Live].held
+	if k.Live >= 0 && w.Holds(k) {
+		held = w.Live[k.Live].Held
 	}
-	asked := roomQuestion{question{f.Definition, f.Queue, None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
+	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
 	if held == nil && known != nil && known.stands(s.Solver) {
 		s.decision.Work.Remembered++
@@ -64,9 +65,9 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	s.promises.sought = s.promises.sought || searched
 	if held == nil && !made && err == nil {
 		it.Form = at
-		until := p.untilChanged()
+		until := p.UntilChanged()
 		if s.ownAlone {
-			until = memo{} // others that ask the same may be helped
+			until = cluster.Memo{} // others that ask the same may be helped
 		}
 		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it, searched, s.promises.made}
 	}
@@ -85,7 +86,7 @@ type roomQuestion struct {
 }
 
 // makeRoomForAny tries the units that may start next, in order of preference.
-func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int32) (bool, error) {
+func (s preempting) makeRoomForAny(k *cluster.Work, it queue.Item, at int16, held []int32) (bool, error) {
 	return s.anyUnit(s.world.Definition(k, at), held, func(add []int32, asks quota.Amounts) (bool, error) {
 		return s.makeRoomFor(k, it, at, add, asks)
 	})
@@ -93,7 +94,7 @@ func (s preempting) makeRoomForAny(k *Work, it queue.Item, at int16, held []int3
 
 // anyUnit tries the units that may start next, in order of preference, until room is
 // made for one.
-func (s preempting) anyUnit(d *Definition, held []int32, try func(add []int32, asks quota.Amounts) (bool, error)) (bool, error) {
+func (s preempting) anyUnit(d *cluster.Definition, held []int32, try func(add []int32, asks quota.Amounts) (bool, error)) (bool, error) {
 	if held == nil && !d.Unsure {
 		return try(d.Unit.Add, slices.Clip(d.Asks))
 	}
@@ -120,7 +121,7 @@ type way struct {
 }
 
 // makeRoomFor is makeRoom for one unit.
-func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
+func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	it.Form = at
 	s.placer.Brief, s.briefly = true, false // it will be asked again and again
 	defer func() { s.placer.Brief = false }()
@@ -150,7 +151,7 @@ func (s preempting) makeRoomFor(k *Work, it queue.Item, at int16, add []int32, a
 // wayFor finds how room is made for one unit, and leaves the world as it was: in the world
 // without what is leaving. If that is enough, its place is claimed, and nobody has to go
 // (S4). It is nil where there is no way.
-func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (*way, error) {
+func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (*way, error) {
 	p, w := s.pool, s.world
 	f := w.FormOf(k, at)
 	if s.beyondHelp(f, asks) {
@@ -165,17 +166,17 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 			s.diagnosis().tellLine(at, f, asks)
 		}
 		if s.undone(func() bool { return s.startFor(f, w.Definition(k, at), b) }) {
-			s.decision.unsure = true // somebody may start there before
+			s.decision.Unsure = true // somebody may start there before
 			s.patient[it.ID] = true
 			return nil, nil // later, in what is free (Q4)
 		}
 	}
-	if w.leavesFirst(k, it, b.Add) || w.outgrows(k, it, add) {
+	if leavesFirst(w, k, it, b.Add) || outgrows(w, k, it, add) {
 		s.ownAlone = true
 		return nil, nil
 	}
 	s.decision.Work.Rooms++
-	if !w.Room.told { // a bound is the cheaper way
+	if !w.Room.Told { // a bound is the cheaper way
 		modes := s.modes(it, at, b)
 		switch futile := !s.telling && s.futile(modes, b); {
 		case futile && s.mayBound:
@@ -184,7 +185,7 @@ func (s preempting) wayFor(k *Work, it queue.Item, at int16, add []int32, asks q
 		case (futile || s.telling) && s.silent(modes, b):
 			return nil, nil
 		}
-		w.booking().tell()
+		w.Booking().Tell()
 	}
 	// Who would have to go if what is leaving stayed?
 	proposal, err := s.propose(it, at, b)
@@ -218,9 +219,9 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
-	s.told = slices.DeleteFunc(s.told, func(v Verdict) bool { return v.Code != OverLine && v.Code != GuaranteeCut })
+	s.told = slices.DeleteFunc(s.told, func(v cluster.Verdict) bool { return v.Code != cluster.OverLine && v.Code != cluster.GuaranteeCut })
 	b.Cap = s.capOf()
-	modes, passes := s.modes(it, at, b), [2]int{0, s.pool.relocations()}
+	modes, passes := s.modes(it, at, b), [2]int{0, relocations(s.pool)}
 	for pass := range passes {
 		if pass > 0 && passes[pass] <= 0 {
 			break // else the same once more, with moves (M10)
@@ -267,7 +268,7 @@ func (s preempting) keep(p preempt.Proposal) *preempt.Proposal {
 
 // relocations is how many units the policy lets move beside victims (M10), where they
 // have somewhere to move to.
-func (p *Pool) relocations() int {
+func relocations(p *cluster.Pool) int {
 	const standard = 2
 	switch {
 	case p.Policy.NoConsolidation || len(p.Nodes) < 2:
@@ -309,7 +310,7 @@ func (s preempting) mayPreempt(it queue.Item) bool {
 
 // beyondHelp is a first bound (M8): what no eviction mends. Non-preemptible use
 // never goes (Q2), and the bounds of a queue may be beyond reach in themselves.
-func (s preempting) beyondHelp(f *Form, asks quota.Amounts) bool {
+func (s preempting) beyondHelp(f *cluster.Form, asks quota.Amounts) bool {
 	if _, ok := s.pool.Tree.Never(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return true
 	}
@@ -318,7 +319,7 @@ func (s preempting) beyondHelp(f *Form, asks quota.Amounts) bool {
 }
 
 // startFor starts the unit in the journals only.
-func (s preempting) startFor(f *Form, d *Definition, b *preempt.Preemptor) bool {
+func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) bool {
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
@@ -347,7 +348,7 @@ func (s preempting) undone(start func() bool) bool {
 // shortOf lists the divided resources that the nodes would not give even if
 // the unit asked for one alone; if there is none, all that it asks. Behind them are the
 // classes of these that it may reclaim (Q8).
-func (s preempting) shortOf(d *Definition, b *preempt.Preemptor) []int32 {
+func (s preempting) shortOf(d *cluster.Definition, b *preempt.Preemptor) []int32 {
 	p := s.pool
 	classed := func(r int32) bool {
 		return slices.ContainsFunc(b.Classes, func(a quota.Amount) bool { return p.Classes[int(a.Resource)-p.Plain].Plain == r })
@@ -374,7 +375,7 @@ func (s preempting) shortOf(d *Definition, b *preempt.Preemptor) []int32 {
 }
 
 // placesAlone says whether the unit finds places if it asks for r alone.
-func (s preempting) placesAlone(d *Definition, b *preempt.Preemptor, r int32) bool {
+func (s preempting) placesAlone(d *cluster.Definition, b *preempt.Preemptor, r int32) bool {
 	m := s.pool.Index.Mark()
 	defer s.pool.Index.Undo(m)
 	for set, n := range b.Add.Add {
@@ -410,21 +411,21 @@ func (s preempting) capOf() *preempt.Cap {
 	if most == 0 {
 		return nil
 	}
-	disturbed := s.world.disturbed(s.index)
+	disturbed := disturbed(s.world, s.index)
 	return &preempt.Cap{Left: max(0, most-len(disturbed)), Disturbed: disturbed}
 }
 
 // disturbed are the workloads of which something that ran is out or elsewhere.
-func (w *World) disturbed(pool int32) map[int32]bool {
+func disturbed(w *cluster.World, pool int32) map[int32]bool {
 	out := make(map[int32]bool)
-	for i := range w.Room.out {
-		if o := &w.Room.out[i]; o.pool == pool && o.ran(w) { // also where it has moved before
-			out[o.unit.Work] = true
+	for i := range w.Room.Out {
+		if o := &w.Room.Out[i]; o.Pool == pool && isWhatRan(o, w) { // also where it has moved before
+			out[o.Unit.Work] = true
 		}
 	}
-	for _, i := range w.Room.touched {
+	for _, i := range w.Room.Touched {
 		for _, s := range w.Room.Seats[i] {
-			if s.origin >= 0 && s.commit >= 0 && w.NodePool[s.Node] == pool {
+			if s.Origin >= 0 && s.Commit >= 0 && w.NodePool[s.Node] == pool {
 				out[i] = true
 			}
 		}

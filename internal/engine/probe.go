@@ -7,6 +7,8 @@ import (
 
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -16,16 +18,16 @@ import (
 // everything is taken back after the answer; only what has been learnt about shapes and
 // definitions stays. It answers by the functions of the solver.
 type Probe struct {
-	world *World
+	world *cluster.World
 	Slot  int32
 	// replaced is the work that the slot stands for, or none, and was its status.
 	replaced int32
-	was      Status
+	was      cluster.Status
 	// By pool: scored says that the index knows what to score by, demand is that
 	// of the version, nil where it takes a look at all workloads.
 	scored     []scoredBy
 	own        bool // what was asked last is a part of the mix
-	demand     []demands
+	demand     []cluster.Demands
 	remembered map[string]Answer
 	key        []byte
 }
@@ -45,19 +47,19 @@ type Answer struct {
 type scoredBy struct{ scored, mixed bool }
 
 // NewProbe settles and divides a world, whose last work is the slot.
-func NewProbe(w *World, slot int32) (*Probe, error) {
-	d := &Decision{World: w}
-	if err := w.begin(d); err != nil {
+func NewProbe(w *cluster.World, slot int32) (*Probe, error) {
+	d := &cluster.Decision{World: w}
+	if err := begin(w, d); err != nil {
 		return nil, err
 	}
-	w.newSolvers(context.Background(), d)
-	f := &Probe{world: w, Slot: slot, replaced: None, remembered: make(map[string]Answer)}
+	newSolvers(context.Background(), w, d)
+	f := &Probe{world: w, Slot: slot, replaced: cluster.None, remembered: make(map[string]Answer)}
 	for i, p := range w.Pools {
 		solverAt(w, int32(i)).enqueuing().unblock()
 		f.scored = append(f.scored, scoredBy{p.Scored, p.Mixed})
-		f.demand = append(f.demand, demands{})
+		f.demand = append(f.demand, cluster.Demands{})
 		if !p.Counted || p.Policy.Shares == fairshare.QuotaThenWeight {
-			f.demand[i] = p.demand.clone()
+			f.demand[i] = p.Demand.Clone()
 		}
 	}
 	return f, nil
@@ -69,23 +71,23 @@ func (f *Probe) Clear() error {
 		return nil
 	}
 	f.own = false
-	return f.world.dividing().scorePools()
+	return division.Of(f.world).ScorePools()
 }
 
 // Pose asks about what has been compiled into the slot, in place of another workload
 // if there is one.
 func (f *Probe) Pose(ctx context.Context, replaced int32) {
 	w := f.world
-	renewEffort(w)
+	cluster.RenewEffort(w)
 	one := &w.Works[f.Slot]
 	for at := range int16(1 + len(one.Others)) {
 		if g := w.FormOf(one, at); w.Definition(one, at).Constrained { // nobody may have asked for it before
 			solverAt(w, g.Pool).placer.Topology = w.Pools[g.Pool].Topology
 		}
 	}
-	if f.replaced = replaced; replaced != None {
+	if f.replaced = replaced; replaced != cluster.None {
 		f.was = w.Works[replaced].Status
-		w.Works[replaced].Status = Ending // it asks for itself
+		w.Works[replaced].Status = cluster.Ending // it asks for itself
 	}
 	w.Enlist(f.Slot)
 	for s := range eachSolver(w) {
@@ -101,11 +103,11 @@ func (f *Probe) Dismiss() {
 			p.Works = p.Works[:n-1]
 		}
 	}
-	if f.replaced != None {
+	if f.replaced != cluster.None {
 		w.Works[f.replaced].Status = f.was
 	}
 	source := w.Works[f.Slot].Source
-	w.Works[f.Slot] = Work{Source: source, Rare: Nothing, Live: -1, Status: Ending}
+	w.Works[f.Slot] = cluster.Work{Source: source, Rare: cluster.Nothing, Live: -1, Status: cluster.Ending}
 }
 
 // question is the key of what the answer depends on: equal keys, equal answers.
@@ -146,10 +148,10 @@ func (f *Probe) Fit(room bool) (Answer, error) {
 }
 
 // found is the answer of yes, with the places in the solver.
-func (f *Probe) found(k *Work, at int16, unit gang.Unit) Answer {
+func (f *Probe) found(k *cluster.Work, at int16, unit gang.Unit) Answer {
 	return Answer{
 		Ok: true, Form: at, Availability: f.availability(k, at),
-		Unit: gang.Unit{Add: slices.Clone(unit.Add)}, Places: slices.Clone(f.world.solverOf(k, at).places),
+		Unit: gang.Unit{Add: slices.Clone(unit.Add)}, Places: slices.Clone(solverOf(f.world, k, at).places),
 	}
 }
 
@@ -162,7 +164,7 @@ func (f *Probe) decide(room bool) (Answer, error) {
 	if err := f.score(k); err != nil {
 		return Answer{}, err
 	}
-	if !w.chooses(k) { // what is free beyond the lines is had, and no room made
+	if !chooses(w, k) { // what is free beyond the lines is had, and no room made
 		if fit, err := f.free(k, beyondLines); fit.Ok || err != nil || !room {
 			return fit, err
 		}
@@ -200,10 +202,10 @@ func (f *Probe) decide(room bool) (Answer, error) {
 
 // claim looks for places that others are leaving by themselves, where the policy lets who
 // waits claim them (S4): that is room.
-func (f *Probe) claim(k *Work, now attempt) (Answer, error) {
+func (f *Probe) claim(k *cluster.Work, now attempt) (Answer, error) {
 	for at := range int16(1 + len(k.Others)) {
-		s := f.world.solverOf(k, at)
-		if !s.pool.mayClaim(now) {
+		s := solverOf(f.world, k, at)
+		if !mayClaim(s.pool, now) {
 			continue
 		}
 		s.claims = true
@@ -218,7 +220,7 @@ func (f *Probe) claim(k *Work, now attempt) (Answer, error) {
 
 // chooses says whether the workload may start in more ways than one: then the
 // lines decide which of them it is.
-func (w *World) chooses(k *Work) bool {
+func chooses(w *cluster.World, k *cluster.Work) bool {
 	d := w.Definition(k, 0)
 	if len(k.Others) > 0 || len(d.Ladder) > 0 {
 		return true
@@ -230,7 +232,7 @@ func (w *World) chooses(k *Work) bool {
 // score tells the indices by what to score. What is asked about is a part of the
 // mix only where that may decide whether a place is found, as the search for unlike
 // tasks is greedy: otherwise many questions share a mix.
-func (f *Probe) score(k *Work) error {
+func (f *Probe) score(k *cluster.Work) error {
 	w, anew, unsure, swapped := f.world, false, false, false
 	for at := range int16(1 + len(k.Others)) {
 		g := w.FormOf(k, at)
@@ -238,7 +240,7 @@ func (f *Probe) score(k *Work) error {
 		now := scoredBy{p.Scored, p.Mixed}
 		anew = anew || now != f.scored[g.Pool]
 		unsure = unsure || p.Scored && w.Definition(k, at).Unsure
-		swapped = swapped || p.Mixed && f.replaced != None // which is no part of it now
+		swapped = swapped || p.Mixed && f.replaced != cluster.None // which is no part of it now
 		f.scored[g.Pool] = now
 	}
 	if !unsure && !anew && !swapped {
@@ -246,18 +248,18 @@ func (f *Probe) score(k *Work) error {
 	}
 	if f.own = unsure || swapped; !unsure {
 		was := k.Status
-		k.Status = Ending // it is no part of the mix
+		k.Status = cluster.Ending // it is no part of the mix
 		defer func() { k.Status = was }()
 	}
-	return w.dividing().scorePools()
+	return division.Of(w).ScorePools()
 }
 
 // refused is the answer of no.
-func (f *Probe) refused(k *Work) Answer {
+func (f *Probe) refused(k *cluster.Work) Answer {
 	return Answer{Availability: f.availability(k, 0)}
 }
 
-func (f *Probe) availability(k *Work, at int16) quota.Availability {
+func (f *Probe) availability(k *cluster.Work, at int16) quota.Availability {
 	g, d := f.world.FormOf(k, at), f.world.Definition(k, at)
 	if !d.Verdict.OK {
 		return quota.Never
@@ -266,7 +268,7 @@ func (f *Probe) availability(k *Work, at int16) quota.Availability {
 }
 
 // free looks for places for the forms, in their order of preference (G5).
-func (f *Probe) free(k *Work, now attempt) (Answer, error) {
+func (f *Probe) free(k *cluster.Work, now attempt) (Answer, error) {
 	for at := range int16(1 + len(k.Others)) {
 		if fit, err := f.freeForm(k, at, now); fit.Ok || err != nil {
 			return fit, err
@@ -276,8 +278,8 @@ func (f *Probe) free(k *Work, now attempt) (Answer, error) {
 }
 
 // freeForm looks for places for a form.
-func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
-	s, d := f.world.solverOf(k, at), f.world.Definition(k, at)
+func (f *Probe) freeForm(k *cluster.Work, at int16, now attempt) (Answer, error) {
+	s, d := solverOf(f.world, k, at), f.world.Definition(k, at)
 	s.phase = now
 	if !d.Verdict.OK {
 		return f.refused(k), nil
@@ -288,7 +290,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 		}
 		return f.refused(k), nil
 	}
-	for s.walk.Reset(d.Gang, nil, d.choices()); ; {
+	for s.walk.Reset(d.Gang, nil, d.Choices()); ; {
 		unit, ok := s.walk.Next()
 		if !ok {
 			return f.refused(k), nil
@@ -305,7 +307,7 @@ func (f *Probe) freeForm(k *Work, at int16, now attempt) (Answer, error) {
 
 // fits says whether the rules admit the unit and it finds its places, which are
 // in s.places then; they are not taken.
-func (s *Solver) fits(r reach, f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) bool {
+func (s *Solver) fits(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, asks quota.Amounts) bool {
 	p := s.pool
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return false
@@ -349,14 +351,14 @@ func (f *Probe) Copies(most int) (n int, err error) {
 }
 
 // takeOne starts one of what is in the slot in the journals only.
-func (f *Probe) takeOne(k *Work) (bool, error) {
+func (f *Probe) takeOne(k *cluster.Work) (bool, error) {
 	w := f.world
 	for at := range int16(1 + len(k.Others)) {
-		s, d, g := w.solverOf(k, at), w.Definition(k, at), w.FormOf(k, at)
+		s, d, g := solverOf(w, k, at), w.Definition(k, at), w.FormOf(k, at)
 		if !d.Verdict.OK {
 			continue
 		}
-		units, _ := d.Gang.Units(nil, d.choices())
+		units, _ := d.Gang.Units(nil, d.Choices())
 		if len(d.Ladder) > 0 {
 			units = units[:0]
 			for i := range d.Ladder {

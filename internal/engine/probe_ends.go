@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -97,25 +98,25 @@ func (f *Probe) end(at int32) {
 		return
 	}
 	k := &w.Works[at]
-	l := &w.live[k.Live]
-	for i := l.from; i < l.to; i++ {
+	l := &w.Live[k.Live]
+	for i := l.From; i < l.To; i++ {
 		h := &w.Holdings[i]
-		if h.Phase == Terminating {
+		if h.Phase == cluster.Terminating {
 			continue
 		}
 		g := w.FormOf(k, k.Current)
 		own := w.Pools[g.Pool]
-		charge := own.chargeOf(&own.Definitions[g.Definition].Sets[h.Set], &w.Nodes[h.Node], h.Devices)
+		charge := own.ChargeOf(&own.Definitions[g.Definition].Sets[h.Set], &w.Nodes[h.Node], h.Devices)
 		if w.NodePool[h.Node] < 0 { // it has a place in no index, and is its queue's use
 			_ = own.Tree.Release(int(g.Queue), charge, g.NonPreemptible)
 			continue
 		}
-		shape, p := w.settling().footprint(h)
-		if p.Index.Give(shape.Placed, h.place(w)) == nil {
+		shape, p := w.Footprint(h)
+		if p.Index.Give(shape.Placed, h.Place(w)) == nil {
 			_ = own.Tree.Release(int(g.Queue), charge, g.NonPreemptible) // it was charged when it was settled
 		}
 	}
-	if own := w.Pools[w.FormOf(k, k.Current).Pool]; own.Counted && l.counted {
+	if own := w.Pools[w.FormOf(k, k.Current).Pool]; own.Counted && l.Counted {
 		one := quota.Amounts{{Resource: int32(own.Width - 1), Value: 1}}
 		_ = own.Tree.Release(int(w.FormOf(k, k.Current).Queue), one, w.FormOf(k, k.Current).NonPreemptible)
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
@@ -12,32 +14,32 @@ import (
 
 // divide divides the capacity of the pools of what is in the slot, which asks
 // among the others (F1).
-func (f *Probe) divide(k *Work) error {
+func (f *Probe) divide(k *cluster.Work) error {
 	w := f.world
 	touched := make([]bool, len(w.Pools))
 	whole := false
 	for at := range int16(1 + len(k.Others)) {
 		pool := w.FormOf(k, at).Pool
 		touched[pool] = true
-		whole = whole || f.demand[pool].asked == nil
+		whole = whole || f.demand[pool].Asked == nil
 		s := solverAt(w, pool) // which knows answers by other shares
 		clear(s.refusals)
 		clear(s.answers)
 		clear(s.lacks)
 	}
 	if whole {
-		return w.DivideShares()
+		return division.DivideShares(w)
 	}
 	for i, p := range w.Pools {
 		if touched[i] {
-			p.demand.copyFrom(f.demand[i])
+			p.Demand.CopyFrom(f.demand[i])
 		}
 	}
-	w.dividing().eachLeafDemand(k, func(g *Form, a quota.Amounts, part int64) { w.Pools[g.Pool].addDemand(g, a, part, 1) })
-	if f.replaced != None {
-		w.dividing().eachLeafDemand(&w.Works[f.replaced], func(g *Form, a quota.Amounts, part int64) {
-			if touched[g.Pool] && f.was != Ending {
-				w.Pools[g.Pool].addDemand(g, a, part, -1)
+	division.Of(w).EachLeafDemand(k, func(g *cluster.Form, a quota.Amounts, part int64) { division.AddDemand(w.Pools[g.Pool], g, a, part, 1) })
+	if f.replaced != cluster.None {
+		division.Of(w).EachLeafDemand(&w.Works[f.replaced], func(g *cluster.Form, a quota.Amounts, part int64) {
+			if touched[g.Pool] && f.was != cluster.Ending {
+				division.AddDemand(w.Pools[g.Pool], g, a, part, -1)
 			}
 		})
 	}
@@ -45,7 +47,7 @@ func (f *Probe) divide(k *Work) error {
 		if !touched[i] {
 			continue
 		}
-		if err := w.dividing().dividePool(i); err != nil {
+		if err := division.Of(w).DividePool(i); err != nil {
 			return err
 		}
 	}
@@ -53,30 +55,30 @@ func (f *Probe) divide(k *Work) error {
 }
 
 // help makes room for a form, or for a smaller size of it (L2).
-func (f *Probe) help(k *Work, at int16) (Answer, error) {
+func (f *Probe) help(k *cluster.Work, at int16) (Answer, error) {
 	w := f.world
-	s, d, g := w.solverOf(k, at), w.Definition(k, at), w.FormOf(k, at)
+	s, d, g := solverOf(w, k, at), w.Definition(k, at), w.FormOf(k, at)
 	if !d.Verdict.OK {
 		return f.refused(k), nil
 	}
 	s.phase = withinLines
 	s.told = s.told[:0]
-	if s.pool.Policy.makesRoom() {
+	if makesRoom(&s.pool.Policy) {
 		made, err := f.roomForAny(k, at)
 		if made || err != nil {
 			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
 		}
-		asked := roomQuestion{question{g.Definition, g.Queue, None, at, g.NonPreemptible}, g.Priority, false}
-		s.refusals[asked] = &refusal{memo: s.pool.untilChanged(), reasons: slices.Clone(s.told)}
+		asked := roomQuestion{question{g.Definition, g.Queue, cluster.None, at, g.NonPreemptible}, g.Priority, false}
+		s.refusals[asked] = &refusal{Memo: s.pool.UntilChanged(), reasons: slices.Clone(s.told)}
 	}
 	return f.smaller(k, at, withinLines, true)
 }
 
 // smaller tries the smaller sizes of a halving form, in free space or, where room may be
 // asked for, in places that others are leaving or in room made for it.
-func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, error) {
+func (f *Probe) smaller(k *cluster.Work, at int16, now attempt, room bool) (Answer, error) {
 	w := f.world
-	s, d := w.solverOf(k, at), w.Definition(k, at)
+	s, d := solverOf(w, k, at), w.Definition(k, at)
 	s.phase = now
 	for i := 1; i < len(d.Ladder); i++ {
 		unit := gang.Unit{Add: d.Ladder[i : i+1]}
@@ -92,12 +94,12 @@ func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, erro
 			continue
 		}
 		made, err := false, error(nil)
-		if s.pool.mayClaim(now) {
+		if mayClaim(s.pool, now) {
 			s.claims = true
 			made = s.fits(s.reaches(f.Slot, d), w.FormOf(k, at), d, unit, asks)
 			s.claims = false
 		}
-		if !made && now == withinLines && s.pool.Policy.makesRoom() {
+		if !made && now == withinLines && makesRoom(&s.pool.Policy) {
 			made, err = f.roomFor(k, at, unit.Add, asks)
 		}
 		if made || err != nil {
@@ -108,17 +110,17 @@ func (f *Probe) smaller(k *Work, at int16, now attempt, room bool) (Answer, erro
 }
 
 // roomForAny says whether room would be made for a form.
-func (f *Probe) roomForAny(k *Work, at int16) (bool, error) {
-	s := f.world.solverOf(k, at).preempting()
+func (f *Probe) roomForAny(k *cluster.Work, at int16) (bool, error) {
+	s := solverOf(f.world, k, at).preempting()
 	return s.anyUnit(f.world.Definition(k, at), nil, func(add []int32, asks quota.Amounts) (bool, error) {
 		return f.roomFor(k, at, add, asks)
 	})
 }
 
 // roomFor is preempting.makeRoomFor up to where it would be carried out.
-func (f *Probe) roomFor(k *Work, at int16, add []int32, asks quota.Amounts) (bool, error) {
+func (f *Probe) roomFor(k *cluster.Work, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	g := f.world.FormOf(k, at)
-	it := queue.Item{Priority: g.Priority, Due: f.world.due(k, g), Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
-	found, err := f.world.solverOf(k, at).preempting().wayFor(k, it, at, add, asks)
+	it := queue.Item{Priority: g.Priority, Due: f.world.Due(k, g), Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
+	found, err := solverOf(f.world, k, at).preempting().wayFor(k, it, at, add, asks)
 	return found != nil, err
 }

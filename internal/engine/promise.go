@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -19,7 +20,7 @@ import (
 // promises are those of a pool, and its profile; the zero promises have nothing.
 type promises struct {
 	profile *placement.Profile
-	at      int64      // Pool.changes when the profile was what stands, plus one
+	at      int64      // Pool.Changes when the profile was what stands, plus one
 	list    []*promise // in their order
 	byWork  map[int32]*promise
 	asked   []charged // see [admitting.promisedTo]; nil until it is asked for
@@ -33,11 +34,11 @@ type promises struct {
 	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
 	passed bool
 	// refused are what found no place beside what is held (O5).
-	refused map[reaching]memo
+	refused map[reaching]cluster.Memo
 	// open are definitions as they may be used later, see [promising.open].
-	open       map[string]*Definition
+	open       map[string]*cluster.Definition
 	standersOn standersOn
-	// waits are whom each waits for, by workload, and waitsAt is Pool.changes when that was asked, plus one; through
+	// waits are whom each waits for, by workload, and waitsAt is Pool.Changes when that was asked, plus one; through
 	// are also those for whom these wait, sorted.
 	waits, through map[int32][]int32
 	waitsAt        int64
@@ -70,14 +71,14 @@ type promise struct {
 	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
 	// are laid again after it.
 	firm     bool
-	gathers  bool     // its time is not known, and its places are held from now on
-	after    int32    // how many commits there were when its places were gathered in this solve
-	was      *Promise // as the state has it, or nil
-	cause    *Verdict // why it is later, or is gone
+	gathers  bool             // its time is not known, and its places are held from now on
+	after    int32            // how many commits there were when its places were gathered in this solve
+	was      *cluster.Promise // as the state has it, or nil
+	cause    *cluster.Verdict // why it is later, or is gone
 	made     int64
 	first    int64
 	behindIt []*promise // see [sparing.behindDue]
-	// tried is Pool.freed when it was last found that nothing earlier is free, plus one: what
+	// tried is Pool.Freed when it was last found that nothing earlier is free, plus one: what
 	// is only taken does not make it so. sought is what had been given up by then, see givenUp.since; 0
 	// is that it is not known of all earlier times that there is no room. soughtAll: nothing else was in the
 	// way of what was looked for last.
@@ -86,11 +87,11 @@ type promise struct {
 }
 
 // reserves says whether the pool promises anything.
-func (p *Pool) reserves() bool { return p.Policy.Reserve.Depth > 0 }
+func reserves(p *cluster.Pool) bool { return p.Policy.Reserve.Depth > 0 }
 
 // looksAhead says whether what the pool decides depends on what time it is, as something is promised or
 // reserved there.
-func (p *Pool) looksAhead() bool { return p.reserves() || len(p.Reserved) > 0 }
+func looksAhead(p *cluster.Pool) bool { return reserves(p) || len(p.Reserved) > 0 }
 
 // of is the promise of a workload, or nil.
 func (s promising) of(work int32) *promise {
@@ -117,11 +118,11 @@ func (all *promises) remove(p *promise) {
 // keep has all promises of the state stand at their time and places, if they can, and then
 // each be tried earlier, before anybody has a turn (B7).
 func (s promising) keep() error {
-	if !s.pool.reserves() {
+	if !reserves(s.pool) {
 		return nil
 	}
 	w := s.world
-	s.promises.refused = make(map[reaching]memo)
+	s.promises.refused = make(map[reaching]cluster.Memo)
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		if k.Reserved == nil || int(k.Reserved.Form) > len(k.Others) || w.FormOf(k, k.Reserved.Form).Pool != s.index {
@@ -129,9 +130,9 @@ func (s promising) keep() error {
 		}
 		if p := s.read(i); p != nil {
 			s.promises.add(p)
-		} else if v := newVerdict(PromiseChanged, k.Reserved.Form, s.index); k.startsAnew() {
+		} else if v := cluster.NewVerdict(cluster.PromiseChanged, k.Reserved.Form, s.index); startsAnew(k) {
 			if k.Reserved.Gathers && k.NotBefore >= 0 { // it lets go
-				v.Code, v.Until = NotBefore, k.NotBefore
+				v.Code, v.Until = cluster.NotBefore, k.NotBefore
 			}
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
@@ -139,7 +140,7 @@ func (s promising) keep() error {
 	slices.SortStableFunc(s.promises.list, s.compare)
 	for len(s.promises.list) > s.pool.Policy.Reserve.Depth { // of a policy that promised more
 		last := s.promises.list[len(s.promises.list)-1]
-		v := newVerdict(PromiseChanged, last.form, s.index)
+		v := cluster.NewVerdict(cluster.PromiseChanged, last.form, s.index)
 		s.withdraw(last, &v)
 	}
 	_, err := s.improve()
@@ -153,7 +154,7 @@ func (s promising) read(i int32) *promise {
 	k := &w.Works[i]
 	was := k.Reserved
 	d := w.Definition(k, was.Form)
-	if !k.startsAnew() || k.Live >= 0 && w.holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
+	if !startsAnew(k) || k.Live >= 0 && w.Holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
 		return nil
 	}
 	p := &promise{
@@ -161,15 +162,15 @@ func (s promising) read(i int32) *promise {
 		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))},
 	}
 	if was.Gathers {
-		p.at, p.duration, p.gathers = max(w.Now, 0), Never, true
+		p.at, p.duration, p.gathers = max(w.Now, 0), cluster.Never, true
 	}
 	for _, t := range was.Tasks {
 		if int(t.Set) >= len(d.Sets) {
 			return nil
 		}
 		p.unit.Add[t.Set]++
-		place := placement.Place{Node: None, Devices: t.Devices}
-		if p.lost = p.lost || t.Node == None; !p.lost {
+		place := placement.Place{Node: cluster.None, Devices: t.Devices}
+		if p.lost = p.lost || t.Node == cluster.None; !p.lost {
 			place.Node = w.Position[t.Node]
 		}
 		p.stays = append(p.stays, placement.Stay{Place: place})
@@ -184,12 +185,12 @@ func (s promising) read(i int32) *promise {
 }
 
 // startsAnew says whether a workload waits to start, be it that all that ran of it is leaving first (S5).
-func (k *Work) startsAnew() bool {
-	return k.Status == waiting || k.Status == leaving
+func startsAnew(k *cluster.Work) bool {
+	return k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers
 }
 
 // unitsOf are the units by which a workload that holds nothing may start.
-func (s promising) unitsOf(d *Definition) []gang.Unit {
+func (s promising) unitsOf(d *cluster.Definition) []gang.Unit {
 	if !d.Unsure {
 		return []gang.Unit{d.Unit}
 	}
@@ -203,7 +204,7 @@ func (s promising) window(p *promise) {
 	d, at := s.openAt(p.work, p.form, p.at), 0
 	for set, n := range p.unit.Add {
 		for range n {
-			p.stays[at].Shape, p.stays[at].From, p.stays[at].Until = d.Sets[set].Placed, p.at, later(p.at, p.duration)
+			p.stays[at].Shape, p.stays[at].From, p.stays[at].Until = d.Sets[set].Placed, p.at, cluster.TimeAfter(p.at, p.duration)
 			at++
 		}
 	}
@@ -221,32 +222,32 @@ func (s promising) compare(a, b *promise) int {
 	if c := cmp.Compare(a.order, b.order); c != 0 || a.order > 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.dividing().compareIDs(a.work, b.work))
+	return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
 }
 
 // changed notes that what is held has changed so that somebody may be served who was not.
 func (s promising) changed() {
 	fresh := s.isFresh()
 	s.forgoing().free()
-	s.pool.changes++
+	s.pool.Changes++
 	if fresh {
-		s.promises.at = s.pool.changes + 1
+		s.promises.at = s.pool.Changes + 1
 	}
-	s.decision.changed, s.decision.again = true, true
+	s.decision.Changed, s.decision.Again = true, true
 }
 
 // isFresh says whether the profile is what stands now.
-func (s promising) isFresh() bool { return s.promises.at == s.pool.changes+1 }
+func (s promising) isFresh() bool { return s.promises.at == s.pool.Changes+1 }
 
 // layAgain has every promise stand again after something has changed: those whose places
 // are free then keep them, the others find equal ones at their time, or else at the next
 // that there is, beside all others but those that yield to them.
 func (s promising) layAgain() error {
 	all := &s.promises
-	if s.isFresh() || !s.pool.reserves() {
+	if s.isFresh() || !reserves(s.pool) {
 		return nil
 	}
-	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.changes+1
+	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.Changes+1
 	slices.SortStableFunc(all.list, s.compare)
 	var broken []*promise
 	for _, p := range firmFirst(all.list) {
@@ -351,7 +352,7 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 
 // later notes why a promise is later than it was, or gone: the first cause for which it is later than the
 // state has it.
-func (s promising) later(p *promise, cause *Verdict) {
+func (s promising) later(p *promise, cause *cluster.Verdict) {
 	if p.cause == nil {
 		p.cause = cause
 	}
@@ -387,7 +388,7 @@ func (p *promise) tellWay(profile *placement.Profile, stays []placement.Stay) {
 }
 
 // withdraw takes a promise back.
-func (s promising) withdraw(p *promise, cause *Verdict) {
+func (s promising) withdraw(p *promise, cause *cluster.Verdict) {
 	all := &s.promises
 	all.remove(p)
 	if all.profile != nil {
@@ -408,7 +409,7 @@ func (s promising) withdraw(p *promise, cause *Verdict) {
 // opens notes that one promise more may be made. Where somebody has had its turn while there were enough, all have
 // theirs again, as new ones are made by O2, and nobody passes whom they are made to (B4, B5).
 func (s promising) opens() {
-	s.decision.restart = s.decision.restart || s.promises.passed
+	s.decision.Restart = s.decision.Restart || s.promises.passed
 }
 
 // fulfil forgets the promise of a workload that starts, but for that it was one of the state:
@@ -437,7 +438,7 @@ func (s promising) fulfil(work int32) {
 // promise promises the workload something that has been refused in its turn, if it may have a
 // promise: within its lines first, and others when nobody else moves (B4).
 func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
-	if !s.pool.reserves() || it.Stage > 0 || s.phase == growing {
+	if !reserves(s.pool) || it.Stage > 0 || s.phase == growing {
 		return nil
 	}
 	k := &s.world.Works[it.ID]
@@ -452,7 +453,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 			return nil
 		}
 	}
-	if k.bucket > 0 { // those that are alike may be promised something too
+	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)
 	}
 	return nil
@@ -460,13 +461,13 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 
 // mayPromise says whether the workload is one of those to whom the pool promises anything,
 // by what is known of it alone.
-func (s promising) mayPromise(k *Work, it queue.Item) bool {
+func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	r := &s.pool.Policy.Reserve
 	f, d := s.world.FormOf(k, it.Form), s.world.Definition(k, it.Form)
-	if !k.startsAnew() || k.Live >= 0 && s.world.holds(k) || !d.Verdict.OK { // who holds something waits for a part
+	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
 	}
-	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || later(k.waitingSince(s.world), r.After) > max(s.world.Now, 0) {
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
 		return false
 	}
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
@@ -490,10 +491,10 @@ func (s promising) mayPromise(k *Work, it queue.Item) bool {
 
 // waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
 // or was lost before it (S7).
-func (k *Work) waitingSince(w *World) int64 {
-	holds := k.Live >= 0 && w.holds(k)
+func waitingSince(k *cluster.Work, w *cluster.World) int64 {
+	holds := k.Live >= 0 && w.Holds(k)
 	switch {
-	case !holds && slices.ContainsFunc(k.Tasks, func(h Holding) bool { return h.Begun }):
+	case !holds && slices.ContainsFunc(k.Tasks, func(h cluster.Holding) bool { return h.Begun }):
 		return max(w.Now, 0)
 	case k.WaitingSince >= 0:
 		return k.WaitingSince
@@ -503,7 +504,7 @@ func (k *Work) waitingSince(w *World) int64 {
 
 // make lays a new promise for a workload, if there is a time and it may be held. A head that stops others has its
 // turn before those that are beyond their lines (O4), and is promised something then, though it is beyond its own.
-func (s promising) make(k *Work, it queue.Item) bool {
+func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	all := &s.promises
 	p, lifted, found := s.layNew(it, s.phase == withinLines)
 	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
@@ -515,7 +516,7 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	}
 	if found {
 		if p.first = p.at; p.gathers {
-			p.first = Never
+			p.first = cluster.Never
 		}
 		if gone := slices.IndexFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }); gone >= 0 {
 			before := all.withdrawn[gone] // what is said of it is said against what the state has
@@ -532,12 +533,12 @@ func (s promising) make(k *Work, it queue.Item) bool {
 	slices.SortStableFunc(all.list, s.compare)
 	broken := s.layBack(lifted, p)
 	all.made++
-	s.decision.changed = s.decision.changed || all.sought
+	s.decision.Changed = s.decision.Changed || all.sought
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
-		s.pool.freed++
+		s.pool.Freed++
 	}
 	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
-		p.tried = s.pool.freed + 1
+		p.tried = s.pool.Freed + 1
 	}
 	for len(all.list) > s.pool.Policy.Reserve.Depth {
 		last := all.list[len(all.list)-1]
@@ -577,13 +578,13 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.freed+1 || s.of(p.work) != p {
+			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
 				continue
 			}
 			if s.earlier(p) {
 				some = true
 			} else {
-				p.tried = s.pool.freed + 1
+				p.tried = s.pool.Freed + 1
 			}
 			if err := s.ctx.Err(); err != nil {
 				return moved, err

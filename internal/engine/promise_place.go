@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -28,9 +30,9 @@ func (r reach) cutTo(end int64) reach {
 }
 
 // within is the reach of what has these seats, of which some may be cut.
-func (r reach) within(seats []Seat) reach {
+func (r reach) within(seats []cluster.Seat) reach {
 	for at := range seats {
-		if end := seats[at].until; end > 0 {
+		if end := seats[at].Until; end > 0 {
 			r = r.cutTo(end)
 		}
 	}
@@ -40,10 +42,10 @@ func (r reach) within(seats []Seat) reach {
 // startOrCut starts the next unit of a workload or, where it is content with less than its
 // limit and finds no places until that, in a hole that ends earlier (B1): the one that ends
 // last of those in which it finds some.
-func (s promising) startOrCut(k *Work, it queue.Item, f *Form) (outcome, error) {
+func (s promising) startOrCut(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome, error) {
 	result, err := s.start(k, it, f)
 	d := s.world.Definition(k, it.Form)
-	if result != byCapacity || err != nil || d.Times.Least == 0 || k.Status != waiting || k.Live >= 0 && s.world.holds(k) || k.evicted(s.world) {
+	if result != byCapacity || err != nil || d.Times.Least == 0 || k.Status != cluster.Waiting || k.Live >= 0 && s.world.Holds(k) || wasEvicted(k, s.world) {
 		return result, err
 	}
 	defer func() { s.cut = 0 }()
@@ -58,9 +60,9 @@ func (s promising) startOrCut(k *Work, it queue.Item, f *Form) (outcome, error) 
 // holesFor are the ends of holes that are no shorter than a workload is content with, and too short
 // for it uncut, the latest first: where somebody has been promised something, or people have
 // reserved something.
-func (s promising) holesFor(i int32, d *Definition) (ends []int64) {
+func (s promising) holesFor(i int32, d *cluster.Definition) (ends []int64) {
 	now := max(s.world.Now, 0)
-	least, most := later(now, d.Times.Least), later(now, s.pool.Most(d.Times))
+	least, most := cluster.TimeAfter(now, d.Times.Least), cluster.TimeAfter(now, s.pool.Most(d.Times))
 	note := func(at int64) {
 		if at >= least && at < most {
 			ends = append(ends, at)
@@ -81,27 +83,27 @@ func (s promising) holesFor(i int32, d *Definition) (ends []int64) {
 }
 
 // reaches is until when a workload is in the way that would start now.
-func (s *Solver) reaches(i int32, d *Definition) reach {
-	if !s.pool.reserves() {
-		return reach{work: i, until: Never}
+func (s *Solver) reaches(i int32, d *cluster.Definition) reach {
+	if !reserves(s.pool) {
+		return reach{work: i, until: cluster.Never}
 	}
-	return reach{work: i, until: later(max(s.world.Now, 0), s.pool.Most(d.Times))}
+	return reach{work: i, until: cluster.TimeAfter(max(s.world.Now, 0), s.pool.Most(d.Times))}
 }
 
 // reachesAgain is until when a start of this solve is in the way that is placed anew, for which
 // nobody makes way.
-func (s *Solver) reachesAgain(i int32, d *Definition) reach {
+func (s *Solver) reachesAgain(i int32, d *cluster.Definition) reach {
 	out := s.reaches(i, d)
 	out.moves = true
 	return out
 }
 
 // reachesStill is until when a unit is in the way that was taken, and ran.
-func (s *Solver) reachesStill(o *outUnit) reach {
-	k := &s.world.Works[o.unit.Work]
-	out := s.reachesAgain(o.unit.Work, s.world.Definition(k, k.Current)).within(o.seats)
-	for at := range o.seats {
-		if from := o.seats[at].origin; from >= 0 {
+func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
+	k := &s.world.Works[o.Unit.Work]
+	out := s.reachesAgain(o.Unit.Work, s.world.Definition(k, k.Current)).within(o.Seats)
+	for at := range o.Seats {
+		if from := o.Seats[at].Origin; from >= 0 {
 			h := &s.world.Holdings[from]
 			end := h.Enforced
 			if s.pool.Policy.Reserve.TrustDurations {
@@ -126,7 +128,7 @@ type reaching struct {
 // form: its own, one that is beyond its lines where that is within its own, and, to one that
 // has been promised nothing itself, that of one of its leaf that it stands before (B4); but not
 // where one that asks the same stands before both and keeps to its own promise (M9).
-func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bool {
+func (s promising) yieldsToStart(p *promise, i int32, f *cluster.Form, entitled bool) bool {
 	if p.work == i || entitled && !p.entitled {
 		return true
 	}
@@ -139,14 +141,14 @@ func (s promising) yieldsToStart(p *promise, i int32, f *Form, entitled bool) bo
 
 // standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
 // before it (O1).
-func (s promising) standsBefore(i int32, f *Form, p *promise) bool {
-	return s.world.dividing().precedes(i, f, p.work, p.form)
+func (s promising) standsBefore(i int32, f *cluster.Form, p *promise) bool {
+	return division.Of(s.world).Precedes(i, f, p.work, p.form)
 }
 
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none
 // it takes others, if every promise in whose way it is finds equal places at the same time
 // (B5).
-func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+func (s promising) placeBeside(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	all := &s.promises
 	trial := s.trial || all.making
 	if !trial {
@@ -174,14 +176,14 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 	asked := reaching{f.Definition, reached, entitled, s.claims, f.NonPreemptible, r.cut}
 	remembers := !trial && !own && due == nil && !(s.pool.Policy.Reserve.Evictable && s.of(r.work) != nil) && len(beside.Held) == 0 && !s.placer.UsedNodes &&
 		s.world.Works[r.work].Live < 0 && slices.Equal(unit.Add, d.Unit.Add)
-	if remembers && all.refused[asked].stands(s.pool) {
+	if remembers && all.refused[asked].Stands(s.pool) {
 		s.decision.Work.Remembered++
 		return nil, false, nil
 	}
 	behindIt := s.sparing().behindDue(due, r, trial) // also for whoever makes room for it then
 	if !s.hasRoom(d, unit) {
 		if remembers {
-			all.refused[asked] = s.pool.untilFreed()
+			all.refused[asked] = s.pool.UntilFreed()
 		}
 		return nil, false, nil
 	}
@@ -196,9 +198,9 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 		return charge, found, err
 	}
 	if remembers {
-		all.refused[asked] = s.pool.untilFreed()
+		all.refused[asked] = s.pool.UntilFreed()
 		if d.Unsure {
-			all.refused[asked] = s.pool.untilChanged()
+			all.refused[asked] = s.pool.UntilChanged()
 		}
 	}
 	return nil, false, nil
@@ -206,13 +208,13 @@ func (s promising) placeBeside(r reach, f *Form, d *Definition, unit gang.Unit, 
 
 // hasRoom says whether there is room for the tasks of each set of a unit by itself, were nothing held:
 // whoever has none has none beside what is held.
-func (s promising) hasRoom(d *Definition, unit gang.Unit) bool {
+func (s promising) hasRoom(d *cluster.Definition, unit gang.Unit) bool {
 	x := s.pool.Index // what is not free yet may be taken too
 	return s.claims || x.Releasing() || placement.HasRoom(x, needsOf(d, unit))
 }
 
 // needsOf is for how many tasks of which shapes there has to be room.
-func needsOf(d *Definition, unit gang.Unit) []placement.Need {
+func needsOf(d *cluster.Definition, unit gang.Unit) []placement.Need {
 	needs := make([]placement.Need, len(unit.Add))
 	for set, n := range unit.Add {
 		needs[set] = placement.Need{Shape: d.Sets[set].Placed, Tasks: int64(n)}
@@ -222,7 +224,7 @@ func needsOf(d *Definition, unit gang.Unit) []placement.Need {
 
 // placeFree takes places for a unit beside what is held by those that bind it, or where each
 // of these finds equal places.
-func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
 	all, x, trial := &s.promises, s.pool.Index, s.trial || s.promises.making
 	if !s.admittedUntil(r, f, asks, bound) {
 		return nil, false, nil
@@ -257,7 +259,7 @@ func (s promising) placeFree(r reach, f *Form, d *Definition, unit gang.Unit, be
 }
 
 // takeAll takes the places that were found for a unit.
-func (s promising) takeAll(d *Definition, unit gang.Unit) error {
+func (s promising) takeAll(d *cluster.Definition, unit gang.Unit) error {
 	at := 0
 	for set, n := range unit.Add {
 		for range n {
@@ -341,7 +343,7 @@ func (s promising) layAtItsTime(p *promise) bool {
 
 // spread is over how many domains of every level the places of a promise with constraints
 // are spread.
-func (s promising) spread(p *promise, d *Definition) (domains []int) {
+func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 	t := s.pool.Topology
 	if t == nil || !d.Constrained {
 		return nil
@@ -358,12 +360,12 @@ func (s promising) spread(p *promise, d *Definition) (domains []int) {
 
 // started tells the profile of a unit that has started at the places that were found, where
 // it is in the way of nobody who is promised any of them; else all is laid again.
-func (s promising) started(d *Definition, unit gang.Unit) {
+func (s promising) started(d *cluster.Definition, unit gang.Unit) {
 	all := &s.promises
-	if s.settles() || all.at != s.pool.changes {
+	if s.settles() || all.at != s.pool.Changes {
 		return // it was not what stood before that either
 	}
-	until := all.profile.Round(later(max(s.world.Now, 0), d.Times.Duration))
+	until := all.profile.Round(cluster.TimeAfter(max(s.world.Now, 0), d.Times.Duration))
 	if s.cut > 0 {
 		until = min(until, s.cut)
 	}
@@ -380,11 +382,11 @@ func (s promising) started(d *Definition, unit gang.Unit) {
 	at := 0
 	for set, n := range unit.Add {
 		for range n {
-			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until, Of: -int32(len(s.world.Room.commits))})
+			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until, Of: -int32(len(s.world.Room.Commits))})
 			at++
 		}
 	}
-	all.tree, all.at = nil, s.pool.changes+1
+	all.tree, all.at = nil, s.pool.Changes+1
 }
 
 // makesRoom begins to make room: all that is held is kept free from what does not
@@ -418,7 +420,7 @@ func (s promising) ratherWaits(i int32) bool {
 		return false
 	}
 	p := s.of(i)
-	return p != nil && !p.gathers && p.at <= later(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
+	return p != nil && !p.gathers && p.at <= cluster.TimeAfter(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
 }
 
 // seek finds the earliest time and places of a promise in a window.

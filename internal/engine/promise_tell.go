@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -15,26 +16,26 @@ import (
 // causeOf is why a promise cannot be kept at its time: a node or device of it is lost, who was
 // to make way for it overruns, one to whom it yields has its places, its queue does not let
 // it in any more, or something else has changed.
-func (s telling) causeOf(p *promise, was int64) *Verdict {
+func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	w := s.world
-	v := newVerdict(PromiseChanged, p.form, s.index)
+	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
 	f := w.FormOf(&w.Works[p.work], p.form)
 	switch {
 	case p.lost || s.isClosed(p):
-		v.Code = PlaceGone
-	case !s.admittedIn(was, s.promises.profile.Round(later(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
+		v.Code = cluster.PlaceGone
+	case !s.admittedIn(was, s.promises.profile.Round(cluster.TimeAfter(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {
 			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), s.chargeOf(p), f.NonPreemptible); len(shortfalls) > 0 {
 				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
 			}
 		})
-	case was < w.Now && s.stillLeaving(p) != None:
-		v.Code, v.Workload = Overruns, s.stillLeaving(p)
+	case was < w.Now && s.stillLeaving(p) != cluster.None:
+		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p)
 	default:
-		if by, ran := s.inTheWay(p, was); by != None {
-			v.Code, v.Workload = Yields, by
+		if by, ran := s.inTheWay(p, was); by != cluster.None {
+			v.Code, v.Workload = cluster.Yields, by
 			if ran {
-				v.Code = Overruns
+				v.Code = cluster.Overruns
 			}
 		}
 	}
@@ -65,7 +66,7 @@ func (s promising) rename(node int32, to []int32) {
 			if place.Node != node { // it may have other devices, and more
 				continue
 			}
-			if now := renamed(place.Devices, to); now != place.Devices {
+			if now := cluster.Renamed(place.Devices, to); now != place.Devices {
 				if p.asFound == nil {
 					p.asFound = slices.Clone(p.stays)
 				}
@@ -78,11 +79,11 @@ func (s promising) rename(node int32, to []int32) {
 // stillLeaving is the first workload, by ID, of which something is leaving that is on the places
 // of a promise; none is nobody.
 func (s telling) stillLeaving(p *promise) int32 {
-	w, by := s.world, int32(None)
+	w, by := s.world, int32(cluster.None)
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
-		if h.Phase == Terminating && w.NodePool[h.Node] == s.index && p.overlaps(w.Position[h.Node], h.Devices) &&
-			(by == None || w.dividing().compareIDs(h.Work, by) < 0) {
+		if h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index && p.overlaps(w.Position[h.Node], h.Devices) &&
+			(by == cluster.None || w.CompareIDs(h.Work, by) < 0) {
 			by = h.Work
 		}
 	}
@@ -105,39 +106,39 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	then.at, then.stays = at, slices.Clone(p.stays)
 	s.window(&then)
 	if s.stands(&then) {
-		return None, false
+		return cluster.None, false
 	}
 	there := s.standAt(&then)
-	order := slices.SortedFunc(maps.Keys(there), w.dividing().compareIDs)
+	order := slices.SortedFunc(maps.Keys(there), w.CompareIDs)
 	for _, i := range order {
 		if s.standsWithout(&then, i, there[i]) {
-			return i, slices.ContainsFunc(there[i], func(one *Seat) bool { return one.origin >= 0 })
+			return i, slices.ContainsFunc(there[i], func(one *cluster.Seat) bool { return one.Origin >= 0 })
 		}
 	}
 	for _, alone := range [...]bool{true, false} {
-		by = None
+		by = cluster.None
 		for _, other := range s.promises.list {
-			if other != p && other.at < later(at, p.duration) && s.until(other) > at && (by == None || w.dividing().compareIDs(other.work, by) < 0) &&
+			if other != p && other.at < cluster.TimeAfter(at, p.duration) && s.until(other) > at && (by == cluster.None || w.CompareIDs(other.work, by) < 0) &&
 				slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) }) &&
 				(!alone || s.standsBeyond(&then, other)) {
 				by = other.work
 			}
 		}
-		if by != None || !alone {
+		if by != cluster.None || !alone {
 			break
 		}
 		if len(order) > 0 {
-			return order[0], slices.ContainsFunc(there[order[0]], func(one *Seat) bool { return one.origin >= 0 })
+			return order[0], slices.ContainsFunc(there[order[0]], func(one *cluster.Seat) bool { return one.Origin >= 0 })
 		}
 	}
 	return by, false
 }
 
 // standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.
-func (s telling) standAt(p *promise) map[int32][]*Seat {
-	w, there := s.world, make(map[int32][]*Seat)
+func (s telling) standAt(p *promise) map[int32][]*cluster.Seat {
+	w, there := s.world, make(map[int32][]*cluster.Seat)
 	for i, one := range s.behind().standingOn(p) {
-		if s.promises.profile.Round(one.endsIn(w, &w.Works[i])) > p.at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+		if s.promises.profile.Round(endsIn(one, w, &w.Works[i])) > p.at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			there[i] = append(there[i], one)
 		}
 	}
@@ -145,13 +146,13 @@ func (s telling) standAt(p *promise) map[int32][]*Seat {
 }
 
 // standsWithout says whether a promise would stand if some tasks of a workload were not there.
-func (s telling) standsWithout(p *promise, i int32, tasks []*Seat) bool {
+func (s telling) standsWithout(p *promise, i int32, tasks []*cluster.Seat) bool {
 	x, w := s.pool.Index, s.world
 	d := w.Definition(&w.Works[i], w.Works[i].Current)
 	m := x.Mark()
 	defer x.Undo(m)
 	for _, one := range tasks {
-		if x.Give(d.Sets[one.Set].Placed, one.place(w)) != nil {
+		if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
 			return false
 		}
 	}
@@ -177,17 +178,17 @@ func (p *promise) overlaps(node int32, devices uint64) bool {
 }
 
 // yieldsTo is the cause of a promise that gives way to another.
-func (s promising) yieldsTo(p, to *promise) *Verdict {
-	v := newVerdict(Yields, p.form, s.index)
+func (s promising) yieldsTo(p, to *promise) *cluster.Verdict {
+	v := cluster.NewVerdict(cluster.Yields, p.form, s.index)
 	v.Workload = to.work
 	return &v
 }
 
 // Reservations are the promises as they stand after the plan, and those that are withdrawn,
 // by workload (B7).
-func (d *Decision) Reservations() (out []Reservation) {
-	if d.kept {
-		return d.promised
+func Reservations(d *cluster.Decision) (out []cluster.Reservation) {
+	if d.Kept {
+		return d.Promised
 	}
 	w := d.World
 	for s := range eachSolver(w) {
@@ -198,34 +199,34 @@ func (d *Decision) Reservations() (out []Reservation) {
 			out = append(out, one)
 		}
 		for _, p := range s.promises.withdrawn {
-			if s.promising().of(p.work) == nil && w.Works[p.work].startsAnew() {
-				out = append(out, Reservation{Work: p.work, Change: Withdrawn, Cause: cmp.Or(p.cause, s.promising().telling().lostTo(p)), Promise: *p.was})
+			if s.promising().of(p.work) == nil && startsAnew(&w.Works[p.work]) {
+				out = append(out, cluster.Reservation{Work: p.work, Change: cluster.Withdrawn, Cause: cmp.Or(p.cause, s.promising().telling().lostTo(p)), Promise: *p.was})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Reservation) int { return w.dividing().compareIDs(a.Work, b.Work) })
+	slices.SortStableFunc(out, func(a, b cluster.Reservation) int { return w.CompareIDs(a.Work, b.Work) })
 	return out
 }
 
 // keepPromises has the decision tell of promises what it tells now, whatever becomes of its world.
-func (d *Decision) keepPromises() {
-	d.promised, d.nextEnd = d.Reservations(), d.NextEnd()
-	d.kept = true
+func keepPromises(d *cluster.Decision) {
+	d.Promised, d.NextEnd = Reservations(d), NextEnd(d)
+	d.Kept = true
 }
 
 // lostTo is the cause of a promise that was kept, and of which the places were then taken.
-func (s telling) lostTo(p *promise) *Verdict {
+func (s telling) lostTo(p *promise) *cluster.Verdict {
 	book := s.world.Room
-	last := int32(None)
-	for why := range book.takingsOf(p.work) {
-		if by := book.takings[why].beneficiary; by >= 0 {
+	last := int32(cluster.None)
+	for why := range book.TakingsOf(p.work) {
+		if by := book.Takings[why].Beneficiary; by >= 0 {
 			last = by
 		}
 	}
 	if last >= 0 {
 		return s.yieldsTo(p, &promise{work: last})
 	}
-	v := newVerdict(PromiseChanged, p.form, s.index)
+	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
 	return &v
 }
 
@@ -251,7 +252,7 @@ func (s telling) heldByEach() map[int32][]int64 {
 			for range n {
 				one := &found[at]
 				if at++; x.Fits(one.Shape, one.Place) && x.Take(one.Shape, one.Place) == nil {
-					for _, a := range s.pool.chargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
+					for _, a := range s.pool.ChargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
 						if int(a.Resource) < s.pool.Plain {
 							held[a.Resource] += a.Value
 						}
@@ -266,21 +267,21 @@ func (s telling) heldByEach() map[int32][]int64 {
 
 // EndOf is when the last task of a workload is predicted to end that has a place or claims one,
 // in a pool that makes promises; −1 where there is none.
-func (d *Decision) EndOf(i int32) int64 {
+func EndOf(d *cluster.Decision, i int32) int64 {
 	w, last := d.World, int64(-1)
 	for at := range w.Room.Seats[i] {
-		last = max(last, w.Room.Seats[i][at].endsIn(w, &w.Works[i]))
+		last = max(last, endsIn(&w.Room.Seats[i][at], w, &w.Works[i]))
 	}
 	return last
 }
 
 // NextEnd is the earliest time after now, in pools that promise, at which something that holds
 // a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
-func (d *Decision) NextEnd() int64 {
-	if d.kept {
-		return d.nextEnd
+func NextEnd(d *cluster.Decision) int64 {
+	if d.Kept {
+		return d.NextEnd
 	}
-	w, next := d.World, int64(Never)
+	w, next := d.World, int64(cluster.Never)
 	note := func(at int64) {
 		if at > w.Now {
 			next = min(next, at)
@@ -291,7 +292,7 @@ func (d *Decision) NextEnd() int64 {
 			note(s.pool.Reserved[i].From)
 			note(s.pool.Reserved[i].Until)
 		}
-		if !s.pool.reserves() {
+		if !reserves(s.pool) {
 			continue
 		}
 		for _, p := range s.promises.list {
@@ -307,9 +308,9 @@ func (d *Decision) NextEnd() int64 {
 			}
 			for at := range w.Room.Seats[i] {
 				one := &w.Room.Seats[i][at]
-				note(one.endsIn(w, k))
-				note(laterBy(one.Admitted, s.pool.Runtimes[f.Queue].Preempt))
-				note(laterBy(one.Admitted, s.pool.Runtimes[f.Queue].Reclaim))
+				note(endsIn(one, w, k))
+				note(cluster.TimeAfterSeconds(one.Admitted, s.pool.Runtimes[f.Queue].Preempt))
+				note(cluster.TimeAfterSeconds(one.Admitted, s.pool.Runtimes[f.Queue].Reclaim))
 			}
 		}
 	}
@@ -317,41 +318,41 @@ func (d *Decision) NextEnd() int64 {
 }
 
 // told is what became of a promise.
-func (s telling) told(p *promise) Reservation {
+func (s telling) told(p *promise) cluster.Reservation {
 	w := s.world
-	out := Reservation{Work: p.work, Promise: Promise{
+	out := cluster.Reservation{Work: p.work, Promise: cluster.Promise{
 		At: p.at, Entitled: p.entitled, Form: p.form, WaitsFor: slices.Clone(s.waits()[p.work]), Made: p.made, First: p.first,
 	}}
-	slices.SortFunc(out.Promise.WaitsFor, w.dividing().compareIDs)
+	slices.SortFunc(out.Promise.WaitsFor, w.CompareIDs)
 	out.Promise.WaitsFor = slices.Compact(out.Promise.WaitsFor) // some of it may be leaving, and something promised to it
 	if p.was == nil {                                           // where it was in between nobody is told
 		out.Promise.First = p.at
 	}
 	if p.gathers {
-		out.Promise.At, out.Promise.Gathers = Never, true
+		out.Promise.At, out.Promise.Gathers = cluster.Never, true
 		if p.was == nil {
-			out.Promise.First = Never
+			out.Promise.First = cluster.Never
 		}
 	}
 	var counts []int32
 	for set, n := range p.unit.Add {
 		for index := range n {
 			at := &p.stays[len(counts)].Place
-			out.Promise.Tasks = append(out.Promise.Tasks, TaskPlace{Set: int32(set), Index: index, Node: s.pool.Nodes[at.Node], Devices: at.Devices})
+			out.Promise.Tasks = append(out.Promise.Tasks, cluster.TaskPlace{Set: int32(set), Index: index, Node: s.pool.Nodes[at.Node], Devices: at.Devices})
 			counts = append(counts, index)
 		}
 	}
 	switch same := p.was != nil && slices.Equal(out.Promise.Tasks, p.was.Tasks); {
 	case p.was == nil, same && p.gathers && p.was.Gathers && p.order > 0: // it has let go, and gathers the same once more
-		out.Change = Made
+		out.Change = cluster.Made
 	case out.Promise.At < p.was.At:
-		out.Change = Earlier
+		out.Change = cluster.Earlier
 	case out.Promise.At > p.was.At:
-		out.Change, out.Cause = Later, cmp.Or(p.cause, s.causeOf(p, p.was.At))
+		out.Change, out.Cause = cluster.Later, cmp.Or(p.cause, s.causeOf(p, p.was.At))
 	case !same:
-		out.Change = Moved
+		out.Change = cluster.Moved
 	}
-	if out.Change != Kept && out.Change != Made {
+	if out.Change != cluster.Kept && out.Change != cluster.Made {
 		out.Promise.Made = w.Now
 	}
 	return out

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
@@ -16,47 +18,47 @@ import (
 // is a move (M4, M9).
 func (s reprieving) putBackAll() error {
 	w := s.world
-	if len(w.Room.out) == 0 {
-		return w.redivide(s.decision)
+	if len(w.Room.Out) == 0 {
+		return redivide(w, s.decision)
 	}
-	own, others := make([]outUnit, 0, len(w.Room.out)), make([]outUnit, 0, len(w.Room.out))
-	for _, o := range w.Room.out {
-		if o.pool == s.index {
+	own, others := make([]cluster.OutUnit, 0, len(w.Room.Out)), make([]cluster.OutUnit, 0, len(w.Room.Out))
+	for _, o := range w.Room.Out {
+		if o.Pool == s.index {
 			own = append(own, o)
 		} else {
 			others = append(others, o)
 		}
 	}
-	preempt.SortToReprieve(own, outUnit.standing)
+	preempt.SortToReprieve(own, cluster.OutUnit.Standing)
 	for i := range own {
-		if w.startedAnew(&own[i]) {
+		if startedAnew(w, &own[i]) {
 			continue
 		}
 		back, err := s.putBack(&own[i], oldPlace)
-		if !back && err == nil && !own[i].tried.stands(s.pool) {
+		if !back && err == nil && !own[i].Tried.Stands(s.pool) {
 			back, err = freeStarts(s).comeBack(&own[i])
 		}
-		if !back && err == nil && s.enoughFree(own[i].unit) {
+		if !back && err == nil && s.enoughFree(own[i].Unit) {
 			back, err = s.putBack(&own[i], newPlace)
 		}
 		if err != nil {
 			return err
 		}
-		if partly, some := own[i].asItRan(s.Solver); some && !back && err == nil {
+		if partly, some := asItRan(&own[i], s.Solver); some && !back && err == nil {
 			back, err = s.putBack(&partly, oldPlace)
 		}
 		if err != nil {
 			return err
 		}
 		if back {
-			s.decision.changed = true
+			s.decision.Changed = true
 		} else {
-			own[i].tried = s.pool.untilChanged()
+			own[i].Tried = s.pool.UntilChanged()
 			others = append(others, own[i])
 		}
 	}
-	w.Room.out = others
-	return w.redivide(s.decision)
+	w.Room.Out = others
+	return redivide(w, s.decision)
 }
 
 // enoughFree is a bound: where less is free on all nodes together than a unit of one task holds,
@@ -70,28 +72,28 @@ func (s reprieving) enoughFree(u *preempt.Unit) bool {
 
 // asItRan is the part of a unit that ran, where this solve had completed it (G1), or had it
 // grown from between two rungs (L1): that start has cost nothing, and what ran comes back without it.
-func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
+func asItRan(o *cluster.OutUnit, s *Solver) (cluster.OutUnit, bool) {
 	ran := 0 // of its seats
-	for at := range o.seats {
-		if one := &o.seats[at]; one.origin >= 0 {
-			if ran++; !s.world.booking().ran(one) {
-				return outUnit{}, false
+	for at := range o.Seats {
+		if one := &o.Seats[at]; one.Origin >= 0 {
+			if ran++; !s.world.Booking().Ran(one) {
+				return cluster.OutUnit{}, false
 			}
 		}
 	}
-	if len(o.unit.Tasks) != len(o.seats) || o.status != complete || ran == 0 || ran == len(o.seats) {
-		return outUnit{}, false
+	if len(o.Unit.Tasks) != len(o.Seats) || o.Status != cluster.Complete || ran == 0 || ran == len(o.Seats) {
+		return cluster.OutUnit{}, false
 	}
-	part, u := *o, *o.unit
-	part.unit, part.seats = &u, nil
+	part, u := *o, *o.Unit
+	part.Unit, part.Seats = &u, nil
 	if u.Step == 0 {
-		part.status = waiting
+		part.Status = cluster.Waiting
 	}
 	u.Tasks, u.Charge = nil, nil
-	for at := range o.seats {
-		if o.seats[at].origin >= 0 {
-			part.seats, u.Tasks = append(part.seats, o.seats[at]), append(u.Tasks, o.unit.Tasks[at])
-			u.Charge = plus(u.Charge, o.unit.Tasks[at].Charge, len(u.Tasks))
+	for at := range o.Seats {
+		if o.Seats[at].Origin >= 0 {
+			part.Seats, u.Tasks = append(part.Seats, o.Seats[at]), append(u.Tasks, o.Unit.Tasks[at])
+			u.Charge = cluster.Plus(u.Charge, o.Unit.Tasks[at].Charge, len(u.Tasks))
 		}
 	}
 	if s.pool.Counted && u.Step == 0 {
@@ -102,12 +104,12 @@ func (o *outUnit) asItRan(s *Solver) (outUnit, bool) {
 
 // startedAnew says whether the workload has started again since, so that
 // the unit is no longer what waits.
-func (w *World) startedAnew(o *outUnit) bool {
-	if o.unit.Step == 0 {
-		return len(w.Room.Seats[o.unit.Work]) > 0
+func startedAnew(w *cluster.World, o *cluster.OutUnit) bool {
+	if o.Unit.Step == 0 {
+		return len(w.Room.Seats[o.Unit.Work]) > 0
 	}
-	for _, old := range o.seats { // another task of that index runs: it has grown again
-		for _, now := range w.Room.Seats[o.unit.Work] {
+	for _, old := range o.Seats { // another task of that index runs: it has grown again
+		for _, now := range w.Room.Seats[o.Unit.Work] {
 			if now.Set == old.Set && now.Index == old.Index {
 				return true
 			}
@@ -131,7 +133,7 @@ const (
 
 // putBack puts a unit back that is out, at its old place if it may be; it reports whether
 // there was a place and nobody's right ends by it.
-func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
+func (s reprieving) putBack(o *cluster.OutUnit, where seating) (back bool, err error) {
 	if s.endsRights(o) {
 		return false, nil
 	}
@@ -143,48 +145,48 @@ func (s reprieving) putBack(o *outUnit, where seating) (back bool, err error) {
 // seatUnit gives a unit that has left its rows a place, at its old one if it may be; it
 // reports whether there was one. No right can end by a unit that only moves, or that comes
 // back in the place of what moves for it: it was counted when the right was judged.
-func (s reprieving) seatUnit(o *outUnit, where seating) (back bool, err error) {
+func (s reprieving) seatUnit(o *cluster.OutUnit, where seating) (back bool, err error) {
 	w, p := s.world, s.pool
-	i := o.unit.Work
+	i := o.Unit.Work
 	k := &w.Works[i]
-	if !o.basisStands(s.Solver) {
+	if !basisStands(o, s.Solver) {
 		return false, nil
 	}
-	if tried := k.Current; tried != o.form { // it has tried others since (G5)
-		k.Current = o.form
+	if tried := k.Current; tried != o.Form { // it has tried others since (G5)
+		k.Current = o.Form
 		defer func() {
 			if !back {
 				k.Current = tried
 			}
 		}()
 	}
-	if _, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible); !ok {
+	if _, ok := p.Tree.Check(int(o.Unit.Leaf), o.Unit.Charge, o.Unit.NonPreemptible); !ok {
 		return false, nil
 	}
-	if where&oldPlace != 0 && !s.strays(o) && s.takeOld(o, o.seats) {
-		return true, s.seatAgain(o, slices.Clone(o.seats))
+	if where&oldPlace != 0 && !s.strays(o) && s.takeOld(o, o.Seats) {
+		return true, s.seatAgain(o, slices.Clone(o.Seats))
 	}
-	if where&(newPlace|placedAnew) == 0 || k.Status == Failed || o.unit.Rooted || s.broken(o) {
+	if where&(newPlace|placedAnew) == 0 || k.Status == cluster.Failed || o.Unit.Rooted || s.broken(o) {
 		return false, nil
 	}
-	seats := slices.Clone(o.seats)
+	seats := slices.Clone(o.Seats)
 	if !s.takeNew(o, seats, where&placedAnew != 0) {
 		return false, nil
 	}
-	w.booking().elsewhere(i, o.seats, seats, where&stillBegun != 0)
+	w.Booking().Elsewhere(i, o.Seats, seats, where&stillBegun != 0)
 	return true, s.seatAgain(o, seats)
 }
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
 // rungs (L1): that has no use in another place.
-func (s reprieving) broken(o *outUnit) bool {
-	d := s.world.Definition(&s.world.Works[o.unit.Work], s.world.Works[o.unit.Work].Current)
-	if o.unit.Step == 0 {
+func (s reprieving) broken(o *cluster.OutUnit) bool {
+	d := s.world.Definition(&s.world.Works[o.Unit.Work], s.world.Works[o.Unit.Work].Current)
+	if o.Unit.Step == 0 {
 		return !d.Gang.AtMinimum(s.countsOf(o, d))
 	}
-	held := int32(len(o.seats))
-	for _, one := range s.world.Room.Seats[o.unit.Work] {
-		if one.step < o.unit.Step {
+	held := int32(len(o.Seats))
+	for _, one := range s.world.Room.Seats[o.Unit.Work] {
+		if one.Step < o.Unit.Step {
 			held++
 		}
 	}
@@ -193,35 +195,35 @@ func (s reprieving) broken(o *outUnit) bool {
 
 // basisStands says whether a unit above the minimum can be put back: the workload holds
 // what it builds on, in the same form.
-func (o *outUnit) basisStands(s *Solver) bool {
-	k := &s.world.Works[o.unit.Work]
-	held := k.Status == complete || k.Status == claiming || k.Status == leaving
-	return o.unit.Step == 0 || held && k.Current == o.form && s.reprieving().stepsBelow(o)
+func basisStands(o *cluster.OutUnit, s *Solver) bool {
+	k := &s.world.Works[o.Unit.Work]
+	held := k.Status == cluster.Complete || k.Status == cluster.Claiming || k.Status == cluster.WaitsForLeavers
+	return o.Unit.Step == 0 || held && k.Current == o.Form && s.reprieving().stepsBelow(o)
 }
 
 // stepsBelow says whether everything below the step of the unit runs.
-func (s reprieving) stepsBelow(o *outUnit) bool {
+func (s reprieving) stepsBelow(o *cluster.OutUnit) bool {
 	steps := int32(0)
-	for _, seat := range s.world.Room.Seats[o.unit.Work] {
-		steps = max(steps, seat.step+1)
+	for _, seat := range s.world.Room.Seats[o.Unit.Work] {
+		steps = max(steps, seat.Step+1)
 	}
-	return steps >= o.unit.Step
+	return steps >= o.Unit.Step
 }
 
 // takeOld takes the unit's old places, in which its tasks have these seats, if all of them are
 // free, and what is promised of them is as free then as it was.
-func (s reprieving) takeOld(o *outUnit, seats []Seat) bool {
+func (s reprieving) takeOld(o *cluster.OutUnit, seats []cluster.Seat) bool {
 	if !s.trial && !s.promises.making && s.promising().layAgain() != nil {
 		return false
 	}
 	m := s.pool.Index.Mark()
-	for at, t := range o.unit.Tasks {
+	for at, t := range o.Unit.Tasks {
 		if !retake(s.Solver, t.Shape, t.Place, &seats[at]) {
 			s.pool.Index.Undo(m)
 			return false
 		}
 	}
-	if !s.promising().sparing().mayComeHome(o.unit, seats) {
+	if !s.promising().sparing().mayComeHome(o.Unit, seats) {
 		s.pool.Index.Undo(m)
 		return false
 	}
@@ -232,7 +234,7 @@ func (s reprieving) takeOld(o *outUnit, seats []Seat) bool {
 // takeNew takes other places for the unit and writes them into the seats: places that
 // are free at once, else, where the start at hand may claim, those that others are
 // leaving too (S4).
-func (s reprieving) takeNew(o *outUnit, seats []Seat, anew bool) bool {
+func (s reprieving) takeNew(o *cluster.OutUnit, seats []cluster.Seat, anew bool) bool {
 	if !s.claims {
 		return takeOthers(s.Solver, o, seats, anew)
 	}
@@ -242,13 +244,13 @@ func (s reprieving) takeNew(o *outUnit, seats []Seat, anew bool) bool {
 	if atOnce {
 		return true
 	}
-	copy(seats, o.seats)
+	copy(seats, o.Seats)
 	return takeOthers(s.Solver, o, seats, anew)
 }
 
 // takeOthers takes other places for the unit in what is free for the start at hand.
 // Tasks whose old place is free stay there, unless anew, if the others find one.
-func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
+func takeOthers(s *Solver, o *cluster.OutUnit, seats []cluster.Seat, anew bool) bool {
 	x, d := s.pool.Index, s.reprieving().groundOf(o)
 	if s.reprieving().movesApart(o, d) {
 		return false
@@ -257,17 +259,17 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 		return false
 	}
 	m := x.Mark()
-	keeps := !anew && len(o.unit.Tasks) > 1 && s.pool.Policy.Fitting == gang.AnyNodes
+	keeps := !anew && len(o.Unit.Tasks) > 1 && s.pool.Policy.Fitting == gang.AnyNodes
 	found := keeps && s.reprieving().keepSome(o, seats, d) && s.promising().sparing().leavesAlone(o, seats, d) && s.reprieving().asSafe(o, seats)
 	if found && !d.Gang.Sliced() {
-		stayWhereTheyCan(o.seats, seats) // alike tasks may have found each other's places
+		stayWhereTheyCan(o.Seats, seats) // alike tasks may have found each other's places
 	} else if !found {
 		x.Undo(m)
-		copy(seats, o.seats)
+		copy(seats, o.Seats)
 		m = x.Mark()
-		found = o.takeAnew(s, seats, d) && s.reprieving().asSafe(o, seats)
+		found = takeAnew(o, s, seats, d) && s.reprieving().asSafe(o, seats)
 	}
-	if !found || s.claims && !o.moveTogether(s, seats, d) {
+	if !found || s.claims && !moveTogether(o, s, seats, d) {
 		x.Undo(m)
 		return false
 	}
@@ -277,45 +279,45 @@ func takeOthers(s *Solver, o *outUnit, seats []Seat, anew bool) bool {
 
 // groundOf is the definition by which a unit is put elsewhere: who moves for somebody does not
 // come to stand on what is lent, from which it would have to go again (B9).
-func (s reprieving) groundOf(o *outUnit) *Definition {
-	form := s.world.Works[o.unit.Work].Current
-	if o.asked {
-		return s.safeGround(o, s.preempting().ownGround(o.unit.Work, form))
+func (s reprieving) groundOf(o *cluster.OutUnit) *cluster.Definition {
+	form := s.world.Works[o.Unit.Work].Current
+	if o.Asked {
+		return s.safeGround(o, s.preempting().ownGround(o.Unit.Work, form))
 	}
-	return s.world.Definition(&s.world.Works[o.unit.Work], form)
+	return s.world.Definition(&s.world.Works[o.Unit.Work], form)
 }
 
 // takeAnew takes places for all tasks of the unit and writes them into the seats.
-func (o *outUnit) takeAnew(s *Solver, seats []Seat, d *Definition) bool {
+func takeAnew(o *cluster.OutUnit, s *Solver, seats []cluster.Seat, d *cluster.Definition) bool {
 	p := s.pool
 	if !s.reprieving().placeAnew(o) {
 		return false
 	}
 	for at := range seats { // both are by pod set
-		seats[at].sit(p.Nodes, s.places[at])
+		seats[at].Sit(p.Nodes, s.places[at])
 	}
 	if !d.Gang.Sliced() { // there every index has its domain (T3)
-		stayWhereTheyCan(o.seats, seats)
+		stayWhereTheyCan(o.Seats, seats)
 	}
 	return true
 }
 
 // moveTogether has all tasks of the unit that start or move claim their places where
 // one of them does, and those that stay run where they ran (S4).
-func (o *outUnit) moveTogether(s *Solver, seats []Seat, d *Definition) bool {
+func moveTogether(o *cluster.OutUnit, s *Solver, seats []cluster.Seat, d *cluster.Definition) bool {
 	moves := func(at int) bool {
-		return seats[at].origin < 0 || seats[at].Node != o.seats[at].Node || seats[at].Devices != o.seats[at].Devices
+		return seats[at].Origin < 0 || seats[at].Node != o.Seats[at].Node || seats[at].Devices != o.Seats[at].Devices
 	}
 	waits := false
 	for at := range seats {
-		waits = waits || moves(at) && seats[at].pipelined
+		waits = waits || moves(at) && seats[at].Pipelined
 	}
 	for at := range seats {
-		one, was := &seats[at], seats[at].place(s.world)
-		if one.pipelined = waits; !moves(at) {
-			one.pipelined = o.seats[at].pipelined
+		one, was := &seats[at], seats[at].Place(s.world)
+		if one.Pipelined = waits; !moves(at) {
+			one.Pipelined = o.Seats[at].Pipelined
 		}
-		shape, place := d.Sets[one.Set].Placed, one.place(s.world)
+		shape, place := d.Sets[one.Set].Placed, one.Place(s.world)
 		if place != was && (s.pool.Index.Give(shape, was) != nil || !s.pool.Index.Fits(shape, place) || s.pool.Index.Take(shape, place) != nil) {
 			return false
 		}
@@ -325,33 +327,33 @@ func (o *outUnit) moveTogether(s *Solver, seats []Seat, d *Definition) bool {
 
 // stayWhereTheyCan swaps new places between the tasks of a pod set, so that a task
 // does not move whose old place is among them. O(n²) for n tasks.
-func stayWhereTheyCan(old, seats []Seat) {
+func stayWhereTheyCan(old, seats []cluster.Seat) {
 	for at := range seats {
-		same := slices.IndexFunc(seats, func(other Seat) bool {
+		same := slices.IndexFunc(seats, func(other cluster.Seat) bool {
 			return other.Set == old[at].Set && other.Node == old[at].Node && other.Devices == old[at].Devices
 		})
 		if same >= 0 {
-			seats[at].exchange(&seats[same])
+			seats[at].Exchange(&seats[same])
 		}
 	}
 }
 
 // countsOf is how many seats of each pod set a unit has, until it is called again.
-func (s reprieving) countsOf(o *outUnit, d *Definition) []int32 {
+func (s reprieving) countsOf(o *cluster.OutUnit, d *cluster.Definition) []int32 {
 	s.counted = append(s.counted[:0], make([]int32, len(d.Sets))...)
-	for at := range o.seats {
-		s.counted[o.seats[at].Set]++
+	for at := range o.Seats {
+		s.counted[o.Seats[at].Set]++
 	}
 	return s.counted
 }
 
 // placeAnew takes places for a unit that was taken, where the quotas and limits
 // per class admit it (Q8).
-func (s reprieving) placeAnew(o *outUnit) bool {
-	k := &s.world.Works[o.unit.Work]
+func (s reprieving) placeAnew(o *cluster.OutUnit) bool {
+	k := &s.world.Works[o.Unit.Work]
 	f, d := s.world.FormOf(k, k.Current), s.groundOf(o)
 	unit := gang.Unit{Add: s.countsOf(o, d)}
-	asks, err := s.unitAsks(d, unit, o.unit.Step == 0)
+	asks, err := s.unitAsks(d, unit, o.Unit.Step == 0)
 	if err != nil {
 		return false
 	}
@@ -361,9 +363,9 @@ func (s reprieving) placeAnew(o *outUnit) bool {
 
 // stays starts and charges a unit that consolidation has taken where it was, with these seats,
 // in the journals only.
-func (s reprieving) stays(u *preempt.Unit, seats []Seat) bool {
+func (s reprieving) stays(u *preempt.Unit, seats []cluster.Seat) bool {
 	k := &s.world.Works[u.Work]
-	o := &outUnit{unit: u}
+	o := &cluster.OutUnit{Unit: u}
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
 	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o, seats) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
 }
@@ -384,10 +386,10 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
-	o := &outUnit{unit: u, asked: true}
-	o.seats, _ = partSeats(s.world.Room.Seats[u.Work], u.Step)
+	o := &cluster.OutUnit{Unit: u, Asked: true}
+	o.Seats, _ = cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
-	seats := slices.Clone(o.seats)
+	seats := slices.Clone(o.Seats)
 	if !ok || s.broken(o) || !s.takeNew(o, seats, anew) ||
 		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
 		return 0, false
@@ -395,7 +397,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	k := &s.world.Works[u.Work]
 	d, moved := s.world.Definition(k, k.Current), int64(0)
 	for at := range seats {
-		if seats[at].Node != o.seats[at].Node || seats[at].Devices != o.seats[at].Devices {
+		if seats[at].Node != o.Seats[at].Node || seats[at].Devices != o.Seats[at].Devices {
 			moved += d.Sets[seats[at].Set].Charge.Of(0)
 		}
 	}
@@ -403,7 +405,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 }
 
 // chargeAt is what the unit is charged on these seats.
-func (s reprieving) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
+func (s reprieving) chargeAt(u *preempt.Unit, seats []cluster.Seat) quota.Amounts {
 	if !s.pool.Classed() {
 		return u.Charge
 	}
@@ -411,7 +413,7 @@ func (s reprieving) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
 	d := s.world.Definition(k, k.Current)
 	charge := quota.Amounts(nil)
 	for at := range seats {
-		one := s.pool.chargeOf(&d.Sets[seats[at].Set], &s.world.Nodes[seats[at].Node], seats[at].Devices)
+		one := s.pool.ChargeOf(&d.Sets[seats[at].Set], &s.world.Nodes[seats[at].Node], seats[at].Devices)
 		if sum, err := charge.AddScaled(one, 1); err == nil { // Check bounds every sum
 			charge = sum
 		}
@@ -424,7 +426,7 @@ func (s reprieving) chargeAt(u *preempt.Unit, seats []Seat) quota.Amounts {
 
 // keepSome keeps every task at its old place that it may, and finds one for
 // each of the others.
-func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
+func (s reprieving) keepSome(o *cluster.OutUnit, seats []cluster.Seat, d *cluster.Definition) bool {
 	switch classed := s.pool.Classed(); {
 	case d.Gang.Constrained():
 		return !classed && s.keepSomeWithin(o, seats, d)
@@ -433,7 +435,7 @@ func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
 	}
 	p := s.pool
 	var homeless []int
-	for at, t := range o.unit.Tasks {
+	for at, t := range o.Unit.Tasks {
 		if retake(s.Solver, t.Shape, t.Place, &seats[at]) {
 			continue
 		}
@@ -449,46 +451,46 @@ func (s reprieving) keepSome(o *outUnit, seats []Seat, d *Definition) bool {
 		if !ok || p.Index.Take(shape.Placed, place) != nil {
 			return false
 		}
-		seats[at].sit(p.Nodes, place)
+		seats[at].Sit(p.Nodes, place)
 	}
 	return true
 }
 
 // seatAgain gives the unit its seats, charges it, and says that it runs.
-func (s reprieving) seatAgain(o *outUnit, seats []Seat) error {
+func (s reprieving) seatAgain(o *cluster.OutUnit, seats []cluster.Seat) error {
 	w, p := s.world, s.pool
-	i := o.unit.Work
+	i := o.Unit.Work
 	k := &w.Works[i]
-	noteAtOnce(w, i, seats)
-	w.booking().reprieve(i, seats)
-	w.Room.redivide = w.Room.redivide || k.Status == Failed || w.dividing().asksBecause(k)
-	if o.unit.Step == 0 || o.status == claiming {
-		k.Status = o.status
-		if k.Status == claiming && w.live[k.Live].claimed == 0 {
-			k.Status = complete // its claims have become a start elsewhere
+	cluster.NoteAtOnce(w, i, seats)
+	w.Booking().Reprieve(i, seats)
+	w.Room.Redivide = w.Room.Redivide || k.Status == cluster.Failed || division.Of(w).AsksBecause(k)
+	if o.Unit.Step == 0 || o.Status == cluster.Claiming {
+		k.Status = o.Status
+		if k.Status == cluster.Claiming && w.Live[k.Live].Claimed == 0 {
+			k.Status = cluster.Complete // its claims have become a start elsewhere
 		}
 	}
-	w.reenter(i)
-	if o.unit.Step == 0 { // it may have been promised something while it was out
+	reenter(w, i)
+	if o.Unit.Step == 0 { // it may have been promised something while it was out
 		s.promising().fulfil(i)
 	}
 	// Which unit its tasks are in now may depend on what has not come back yet.
-	if err := p.Tree.Charge(int(o.unit.Leaf), s.chargeAt(o.unit, seats), o.unit.NonPreemptible); err != nil {
+	if err := p.Tree.Charge(int(o.Unit.Leaf), s.chargeAt(o.Unit, seats), o.Unit.NonPreemptible); err != nil {
 		return err
 	}
-	p.changes++
+	p.Changes++
 	s.requeue(i)
-	s.main.Touch(int(o.unit.Leaf))
+	s.main.Touch(int(o.Unit.Leaf))
 	if s.apart != nil {
-		s.apart.Touch(int(o.unit.Leaf))
+		s.apart.Touch(int(o.Unit.Leaf))
 	}
 	return nil
 }
 
 // reenter follows a transition of a workload's rows: whether it claims what others are
 // leaving, and its units.
-func (w *World) reenter(i int32) {
+func reenter(w *cluster.World, i int32) {
 	k := &w.Works[i]
-	k.pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one Seat) bool { return one.waits() })
-	w.booking().retell(i)
+	k.Pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one cluster.Seat) bool { return one.Waits() })
+	w.Booking().Retell(i)
 }

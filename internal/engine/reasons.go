@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/difference"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -13,19 +15,19 @@ import (
 // one is true in the world after the plan (X1).
 
 // MayWait says whether there can be reasons for which the workload waits.
-func (w *World) MayWait(k *Work) bool {
-	return (k.Status != complete || k.pipelined) && k.Status != Ending && k.Status != Failed
+func MayWait(w *cluster.World, k *cluster.Work) bool {
+	return (k.Status != cluster.Complete || k.Pipelined) && k.Status != cluster.Ending && k.Status != cluster.Failed
 }
 
-// Shown is the form under whose queue a waiting workload is listed: the one it
+// ShownForm is the form under whose queue a waiting workload is listed: the one it
 // holds something in, else its first.
-func (w *World) Shown(k *Work) int16 {
+func ShownForm(w *cluster.World, k *cluster.Work) int16 {
 	switch {
-	case k.pipelined: // it has started in a form, behind what leaves
+	case k.Pipelined: // it has started in a form, behind what leaves
 		return k.Current
-	case k.Status == leaving:
-		return k.leavingForm(w)
-	case w.tied(k) && !w.out(k):
+	case k.Status == cluster.WaitsForLeavers:
+		return leavingForm(k, w)
+	case isTied(w, k) && !isOut(w, k):
 		return k.Current
 	}
 	return 0
@@ -33,111 +35,113 @@ func (w *World) Shown(k *Work) int16 {
 
 // leavingForm is the form of a workload that waits for its own tasks to leave: that in
 // which it holds something, else theirs, whatever other forms have had their turn since.
-func (k *Work) leavingForm(w *World) int16 {
-	l := &w.live[k.Live]
-	for at := l.from; at < l.to && !w.holds(k); at++ {
-		if h := &w.Holdings[at]; h.Phase == Terminating {
+func leavingForm(k *cluster.Work, w *cluster.World) int16 {
+	l := &w.Live[k.Live]
+	for at := l.From; at < l.To && !w.Holds(k); at++ {
+		if h := &w.Holdings[at]; h.Phase == cluster.Terminating {
 			return h.Form
 		}
 	}
 	return k.Current
 }
 
-// out says whether the solve has taken all that the workload held.
-func (w *World) out(k *Work) bool {
-	return k.Status == waiting && !w.holds(k)
+// isOut says whether the solve has taken all that the workload held.
+func isOut(w *cluster.World, k *cluster.Work) bool {
+	return k.Status == cluster.Waiting && !w.Holds(k)
 }
 
 // Reasons are why workload i waits; none if it does not.
-func (w *World) Reasons(i int32) ([]Verdict, error) {
+func Reasons(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 	k := &w.Works[i]
 	for _, p := range w.Pools {
-		p.effort().Renew(explainEffort)
+		p.Searching().Renew(cluster.ExplainEffort)
 	}
-	if k.pipelined {
-		if !w.below(i) {
+	if k.Pipelined {
+		if !isBelow(w, i) {
 			return nil, nil // what it claims it grows by
 		}
 		waiting := int64(0)
 		for at := range w.Room.Seats[i] {
-			if one := &w.Room.Seats[i][at]; one.claimed || one.waits() {
+			if one := &w.Room.Seats[i][at]; one.Claimed || one.Waits() {
 				waiting++
 			}
 		}
-		if k.isLeaving(w) {
-			return w.waitsOf(k, Leaving, int64(w.live[k.Live].leaving)), nil
+		if k.IsLeaving(w) {
+			return waitsOf(w, k, cluster.Leaving, int64(w.Live[k.Live].Leaving)), nil
 		}
-		return w.waitsOf(k, ClaimHeld, waiting), nil
+		return waitsOf(w, k, cluster.ClaimHeld, waiting), nil
 	}
 	switch k.Status {
-	case leaving:
-		if !w.below(i) {
+	case cluster.WaitsForLeavers:
+		if !isBelow(w, i) {
 			return nil, nil
 		}
-		f := k.leavingForm(w)
-		return []Verdict{newVerdict(Leaving, f, w.FormOf(k, f).Pool).counting(0, int64(w.live[k.Live].leaving))}, nil
-	case claiming:
-		l := &w.live[k.Live]
-		if !w.below(i) {
+		f := leavingForm(k, w)
+		return []cluster.Verdict{cluster.NewVerdict(cluster.Leaving, f, w.FormOf(k, f).Pool).Counting(0, int64(w.Live[k.Live].Leaving))}, nil
+	case cluster.Claiming:
+		l := &w.Live[k.Live]
+		if !isBelow(w, i) {
 			return nil, nil
 		}
-		return w.waitsOf(k, ClaimHeld, int64(l.claimed)), nil
+		return waitsOf(w, k, cluster.ClaimHeld, int64(l.Claimed)), nil
 	}
 	if k.NotBefore >= 0 {
-		f := w.Shown(k)
-		v := newVerdict(NotBefore, f, w.FormOf(k, f).Pool)
+		f := ShownForm(w, k)
+		v := cluster.NewVerdict(cluster.NotBefore, f, w.FormOf(k, f).Pool)
 		v.Until = k.NotBefore
-		return []Verdict{v}, nil
+		return []cluster.Verdict{v}, nil
 	}
 	all, err := refusedBy(w, i)
-	all = w.solverOf(k, w.Shown(k)).promising().telling().addReasons(i, w.Shown(k), all)
+	all = solverOf(w, k, ShownForm(w, k)).promising().telling().addReasons(i, ShownForm(w, k), all)
 	return overtaking{w}.add(i, all), err
 }
 
 // refusedBy are the reasons for which form after form of the workload does not start.
-func refusedBy(w *World, i int32) ([]Verdict, error) {
+func refusedBy(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 	k := &w.Works[i]
-	if w.tied(k) {
-		reasons, err := w.solverOf(k, k.Current).diagnosis().explain(i, k.Current)
-		if len(reasons) == 0 && w.out(k) { // it starts with other tasks when these have left (S5)
-			reasons = w.waitsOf(k, Leaving, w.closing().ranOf(i))
+	if isTied(w, k) {
+		reasons, err := solverOf(w, k, k.Current).diagnosis().explain(i, k.Current)
+		if len(reasons) == 0 && isOut(w, k) { // it starts with other tasks when these have left (S5)
+			reasons = waitsOf(w, k, cluster.Leaving, difference.Of(w).RanOf(i))
 		}
 		return reasons, err
 	}
 	if len(k.Others) == 0 {
-		return w.solverOf(k, 0).diagnosis().explain(i, 0)
+		return solverOf(w, k, 0).diagnosis().explain(i, 0)
 	}
-	var all []Verdict
+	var all []cluster.Verdict
 	for f := range int16(1 + len(k.Others)) {
-		some, err := w.solverOf(k, f).diagnosis().explain(i, f)
+		some, err := solverOf(w, k, f).diagnosis().explain(i, f)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, some...)
 	}
-	if len(all) == 0 && k.evicted(w) {
-		all = w.waitsOf(k, Leaving, w.closing().ranOf(i))
+	if len(all) == 0 && wasEvicted(k, w) {
+		all = waitsOf(w, k, cluster.Leaving, difference.Of(w).RanOf(i))
 	}
 	slices.SortStableFunc(all, byCode)
 	return all, nil
 }
 
-func byCode(a, b Verdict) int { return cmp.Compare(a.Code, b.Code) }
+func byCode(a, b cluster.Verdict) int { return cmp.Compare(a.Code, b.Code) }
 
 // waitsOf is that a workload waits for so many tasks of its own.
-func (w *World) waitsOf(k *Work, c Code, need int64) []Verdict {
-	return []Verdict{newVerdict(c, k.Current, w.FormOf(k, k.Current).Pool).counting(0, need)}
+func waitsOf(w *cluster.World, k *cluster.Work, c cluster.Code, need int64) []cluster.Verdict {
+	return []cluster.Verdict{cluster.NewVerdict(c, k.Current, w.FormOf(k, k.Current).Pool).Counting(0, need)}
 }
 
-func (w *World) solverOf(k *Work, f int16) *Solver { return solverAt(w, w.FormOf(k, f).Pool) }
+func solverOf(w *cluster.World, k *cluster.Work, f int16) *Solver {
+	return solverAt(w, w.FormOf(k, f).Pool)
+}
 
-// below says whether what runs of the workload is less than its minimum.
-func (w *World) below(work int32) bool {
+// isBelow says whether what runs of the workload is less than its minimum.
+func isBelow(w *cluster.World, work int32) bool {
 	k := &w.Works[work]
 	d := w.Definition(k, k.Current)
 	running := make([]int32, len(d.Sets))
 	for _, s := range w.Room.Seats[work] {
-		if !s.claimed && !s.pipelined {
+		if !s.Claimed && !s.Pipelined {
 			running[s.Set]++
 		}
 	}
@@ -155,22 +159,22 @@ type question struct {
 // forRoom is the question without who stands in the way, by which refusals of
 // room are kept.
 func (q question) forRoom() question {
-	q.blocker = None
+	q.blocker = cluster.None
 	return q
 }
 
 // explain tells why form f of workload i does not start now.
-func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
+func (s diagnosis) explain(i int32, f int16) ([]cluster.Verdict, error) {
 	w := s.world
 	k := &w.Works[i]
 	form := w.FormOf(k, f)
-	asked := question{form.Definition, form.Queue, None, f, form.NonPreemptible}
+	asked := question{form.Definition, form.Queue, cluster.None, f, form.NonPreemptible}
 	priority := form.Priority
 	asked.blocker = s.enqueuing().keptOff(i, f) // it had its turn, on used nodes only
-	if asked.blocker == None && !s.wasTried(i, f) {
+	if asked.blocker == cluster.None && !s.wasTried(i, f) {
 		asked.blocker = s.enqueuing().stoppedBy(i, f)
 	}
-	fresh := k.Live < 0 || !w.holds(k)
+	fresh := k.Live < 0 || !w.Holds(k)
 	if fresh {
 		if known, ok := s.answers[answered{asked, priority}]; ok {
 			return known, nil
@@ -178,7 +182,7 @@ func (s diagnosis) explain(i int32, f int16) ([]Verdict, error) {
 	}
 	var held []int32
 	if !fresh {
-		held = w.live[k.Live].held
+		held = w.Live[k.Live].Held
 	}
 	reasons, composed, err := s.answer(i, priority, asked, held)
 	if err == nil && fresh && !composed { // else it is as quick to compose them again
@@ -197,7 +201,7 @@ type answered struct {
 // answer works the reasons out: if it can never run, only why; else every
 // bound it meets, what of it finds no place, and who it may not pass. It says whether
 // they were composed before, of a workload of the queue that lacks the same.
-func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reasons []Verdict, before bool, err error) {
+func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reasons []cluster.Verdict, before bool, err error) {
 	p := s.pool
 	d := &p.Definitions[asked.definition]
 	unit, first := d.Gang.First(held)
@@ -205,8 +209,8 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reas
 		return nil, false, nil
 	}
 	if !first.OK {
-		v := newVerdict(NotSubmitted, asked.form, s.index).counting(int64(first.Have), int64(first.Need))
-		return []Verdict{v.ofSet(asked.definition, int(first.Set))}, false, nil
+		v := cluster.NewVerdict(cluster.NotSubmitted, asked.form, s.index).Counting(int64(first.Have), int64(first.Need))
+		return []cluster.Verdict{v.OfSet(asked.definition, int(first.Set))}, false, nil
 	}
 	unit = gang.Unit{Add: slices.Clone(unit.Add)}
 	if reasons, err = s.everImpossible(asked, held); err != nil || len(reasons) > 0 {
@@ -221,7 +225,7 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reas
 	for _, short := range s.shortfalls {
 		reasons = append(reasons, s.shortfall(asked, short))
 	}
-	alone := len(reasons) > 0 || held != nil || asked.blocker != None || len(s.exposures) > 0 || s.choicesCut(d, held)
+	alone := len(reasons) > 0 || held != nil || asked.blocker != cluster.None || len(s.exposures) > 0 || s.choicesCut(d, held)
 	lack, common := s.lackOf(i, asked, d, unit)
 	why, err := s.whyNoRoom(i, priority, asked, held)
 	if err != nil {
@@ -246,22 +250,22 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reas
 }
 
 // shortfall is the verdict about what a bound of the queue tree leaves.
-func (s diagnosis) shortfall(asked question, short quota.Shortfall) Verdict {
+func (s diagnosis) shortfall(asked question, short quota.Shortfall) cluster.Verdict {
 	p := s.pool
-	v := newVerdict(0, asked.form, s.index).counting(short.Have, short.Need)
+	v := cluster.NewVerdict(0, asked.form, s.index).Counting(short.Have, short.Need)
 	v.Queue, v.Resource = int32(short.Queue), int32(short.Resource)
 	switch short.Kind {
 	case quota.OverLimit:
-		v.Code = OverLimit
+		v.Code = cluster.OverLimit
 	case quota.OverBorrowing:
-		v.Code = OverBorrowingLimit
+		v.Code = cluster.OverBorrowingLimit
 	case quota.OverQuota:
-		v.Code = NoQuota
+		v.Code = cluster.NoQuota
 	case quota.Kept:
-		v.Code = KeptFromLending
+		v.Code = cluster.KeptFromLending
 	}
 	if p.Counted && short.Resource == p.Width-1 { // the workloads that run (Q10)
-		v.Code, v.Resource = MaxWorkloads, None
+		v.Code, v.Resource = cluster.MaxWorkloads, cluster.None
 		v.Have = p.Tree.Use(short.Queue, short.Resource)
 		v.Need = p.Tree.Limit(short.Queue, short.Resource)
 	}
@@ -280,22 +284,16 @@ func (s diagnosis) rejection(shape placement.Shape) *placement.Rejection {
 }
 
 // noNode is a verdict that counts the nodes by predicate.
-func (s diagnosis) noNode(c Code, asked question, set int, rejection *placement.Rejection) Verdict {
-	return noNode(newVerdict(c, asked.form, s.index).ofSet(asked.definition, set), rejection)
-}
-
-// noNode has the verdict count the nodes by predicate.
-func noNode(v Verdict, rejection *placement.Rejection) Verdict {
-	v.Counts, v.Nearest = rejection.Counts, rejection.Nearest
-	return v
+func (s diagnosis) noNode(c cluster.Code, asked question, set int, rejection *placement.Rejection) cluster.Verdict {
+	return cluster.TellNoNode(cluster.NewVerdict(c, asked.form, s.index).OfSet(asked.definition, set), rejection)
 }
 
 // noPlace says what of the unit finds no place now; nothing if all does.
-func (s diagnosis) noPlace(asked question, d *Definition, unit gang.Unit, beside gang.Siblings) []Verdict {
+func (s diagnosis) noPlace(asked question, d *cluster.Definition, unit gang.Unit, beside gang.Siblings) []cluster.Verdict {
 	placed, fits := s.wouldPlace(d, unit, beside)
 	if fits {
-		var out []Verdict
-		f := &Form{Queue: asked.queue, NonPreemptible: asked.nonPreemptible}
+		var out []cluster.Verdict
+		f := &cluster.Form{Queue: asked.queue, NonPreemptible: asked.nonPreemptible}
 		if s.wouldPlaceByClass(f, d, unit, beside) {
 			return nil
 		}
@@ -306,31 +304,31 @@ func (s diagnosis) noPlace(asked question, d *Definition, unit gang.Unit, beside
 	}
 	out := s.short(asked, d, unit, beside, placed)
 	if s.wouldPlaceLater(d, unit, beside) {
-		out = append(out, newVerdict(WaitsForLeaving, asked.form, s.index))
+		out = append(out, cluster.NewVerdict(cluster.WaitsForLeaving, asked.form, s.index))
 	}
 	return out
 }
 
 // short is what the unit is short of that found no place.
-func (s diagnosis) short(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
+func (s diagnosis) short(asked question, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []cluster.Verdict {
 	if verdict.Kind == gang.NoDomain {
 		return s.noDomain(asked, d, unit, beside, verdict)
 	}
 	out := s.noCapacity(asked, d, unit)
 	if best := s.bestNode(d, unit, verdict); best != nil {
-		return append(out, keptApart(newVerdict(NoDomain, asked.form, s.index), best, verdict))
+		return append(out, cluster.TellKeptApart(cluster.NewVerdict(cluster.NoDomain, asked.form, s.index), best, verdict))
 	}
 	if verdict.Kind == gang.TooFew { // which speaks of empty nodes
 		verdict = s.placedNow(d, unit)
 	}
 	if verdict.Placed > 0 {
-		v := newVerdict(GangShort, asked.form, s.index).counting(int64(verdict.Placed), int64(verdict.Needed))
-		out = append(out, v.ofSet(asked.definition, int(verdict.Set)))
+		v := cluster.NewVerdict(cluster.GangShort, asked.form, s.index).Counting(int64(verdict.Placed), int64(verdict.Needed))
+		out = append(out, v.OfSet(asked.definition, int(verdict.Set)))
 	} else if rejection := s.rejection(d.Sets[verdict.Set].Placed); s.saysMore(rejection, out) {
-		out = append(out, s.noNode(NoNode, asked, int(verdict.Set), rejection))
+		out = append(out, s.noNode(cluster.NoNode, asked, int(verdict.Set), rejection))
 	}
 	for i := range out {
-		if v := &out[i]; v.Code == NoNode || v.Code == GangShort {
+		if v := &out[i]; v.Code == cluster.NoNode || v.Code == cluster.GangShort {
 			v.Pieces = s.piecesOf(d.Sets[verdict.Set].Placed)
 		}
 	}
@@ -338,7 +336,7 @@ func (s diagnosis) short(asked question, d *Definition, unit gang.Unit, beside g
 }
 
 // wouldPlaceLater tries the unit as if all that is Terminating were gone (S4).
-func (s diagnosis) wouldPlaceLater(d *Definition, unit gang.Unit, beside gang.Siblings) bool {
+func (s diagnosis) wouldPlaceLater(d *cluster.Definition, unit gang.Unit, beside gang.Siblings) bool {
 	if !s.pool.Index.Releasing() {
 		return false
 	}
@@ -349,7 +347,7 @@ func (s diagnosis) wouldPlaceLater(d *Definition, unit gang.Unit, beside gang.Si
 }
 
 // wouldPlace tries the unit and takes it back.
-func (s diagnosis) wouldPlace(d *Definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
+func (s diagnosis) wouldPlace(d *cluster.Definition, unit gang.Unit, beside gang.Siblings) (gang.Verdict, bool) {
 	m := s.pool.Index.Mark()
 	var verdict gang.Verdict
 	s.places, verdict = s.placer.PlaceWithSiblings(s.nodes(), d.Gang, unit, beside, d.Place, s.places[:0])
@@ -359,14 +357,14 @@ func (s diagnosis) wouldPlace(d *Definition, unit gang.Unit, beside gang.Sibling
 
 // wouldPlaceByClass tries the unit where the bounds per class admit it (Q8), and
 // takes it back: then none of them is in its way.
-func (s diagnosis) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings) bool {
+func (s diagnosis) wouldPlaceByClass(f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings) bool {
 	if !s.pool.Classed() {
 		return true
 	}
 	m := s.pool.Index.Mark()
 	place := s.placeByClass
 	if d.Gang.Constrained() {
-		place = func(f *Form, d *Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
+		place = func(f *cluster.Form, d *cluster.Definition, unit gang.Unit, asks quota.Amounts) (quota.Amounts, bool, error) {
 			return s.placeAnywhere(f, d, unit, beside, asks)
 		}
 	}
@@ -377,22 +375,22 @@ func (s diagnosis) wouldPlaceByClass(f *Form, d *Definition, unit gang.Unit, bes
 
 // noCapacity tells for each resource whether less is free in all, on the nodes
 // that the queue may use, than the unit asks.
-func (s diagnosis) noCapacity(asked question, d *Definition, unit gang.Unit) []Verdict {
+func (s diagnosis) noCapacity(asked question, d *cluster.Definition, unit gang.Unit) []cluster.Verdict {
 	p := s.pool
 	need := make([]int64, p.Plain)
 	for set, n := range unit.Add {
-		addNeed(need, &d.Sets[set], int64(n))
+		cluster.AddNeed(need, &d.Sets[set], int64(n))
 	}
 	// All pod sets of a form stay on the same nodes, so any one will do.
 	free := s.rejection(d.Sets[0].Placed).Free
-	var out []Verdict
+	var out []cluster.Verdict
 	for r, asks := range need {
 		have := free.Milli
 		if r > 0 {
 			have = free.Amounts[r-1]
 		}
 		if asks > have {
-			v := newVerdict(NoCapacity, asked.form, s.index).counting(have, asks)
+			v := cluster.NewVerdict(cluster.NoCapacity, asked.form, s.index).Counting(have, asks)
 			v.Queue, v.Resource = asked.queue, int32(r)
 			out = append(out, v)
 		}
@@ -404,22 +402,22 @@ func (s diagnosis) noCapacity(asked question, d *Definition, unit gang.Unit) []V
 type nodeAnswers struct {
 	rejections map[placement.Shape]*placement.Rejection
 	pieces     map[placement.Shape]*placement.Pieces
-	lacks      map[int32][]Verdict // by definition, see lackOf
-	lack       []Verdict           // the last of them
+	lacks      map[int32][]cluster.Verdict // by definition, see lackOf
+	lack       []cluster.Verdict           // the last of them
 }
 
 func newNodeAnswers() nodeAnswers {
-	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*placement.Pieces), make(map[int32][]Verdict), nil}
+	return nodeAnswers{make(map[placement.Shape]*placement.Rejection), make(map[placement.Shape]*placement.Pieces), make(map[int32][]cluster.Verdict), nil}
 }
 
 // saysMore says whether the nodes are turned away by more than what the reasons
 // so far, of the capacity in all, tell already.
-func (s diagnosis) saysMore(rejection *placement.Rejection, told []Verdict) bool {
+func (s diagnosis) saysMore(rejection *placement.Rejection, told []cluster.Verdict) bool {
 	if len(told) == 0 {
 		return true
 	}
 	lacks := func(resource int32) bool {
-		return slices.ContainsFunc(told, func(v Verdict) bool { return v.Code == NoCapacity && v.Resource == resource })
+		return slices.ContainsFunc(told, func(v cluster.Verdict) bool { return v.Code == cluster.NoCapacity && v.Resource == resource })
 	}
 	return slices.ContainsFunc(rejection.Counts, func(c placement.Count) bool {
 		switch c.Predicate {
@@ -436,7 +434,7 @@ func (s diagnosis) saysMore(rejection *placement.Rejection, told []Verdict) bool
 
 // placedNow is how many tasks of a unit that is too large for the nodes find a
 // place now, and where the search ends.
-func (s diagnosis) placedNow(d *Definition, unit gang.Unit) gang.Verdict {
+func (s diagnosis) placedNow(d *cluster.Definition, unit gang.Unit) gang.Verdict {
 	x := s.pool.Index
 	m := x.Mark()
 	defer x.Undo(m)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -11,8 +12,8 @@ import (
 
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
-func (s diagnosis) impossible(f *Form, at int16) ([]Verdict, error) {
-	asked := question{f.Definition, f.Queue, None, at, f.NonPreemptible}
+func (s diagnosis) impossible(f *cluster.Form, at int16) ([]cluster.Verdict, error) {
+	asked := question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
 	}
@@ -25,16 +26,16 @@ func (s diagnosis) impossible(f *Form, at int16) ([]Verdict, error) {
 
 // everImpossible looks at every choice of pod sets: as long as one of them is
 // possible, or not looked at, it is not impossible. Told is why the first is.
-func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, error) {
+func (s diagnosis) everImpossible(asked question, held []int32) ([]cluster.Verdict, error) {
 	d := &s.pool.Definitions[asked.definition]
 	if held == nil && !d.Unsure && len(d.Ladder) == 0 && d.Verdict.OK { // there is one choice
-		if s.pool.bare.knownPossible(asked.definition) { // for whatever queue
+		if s.pool.Bare.KnownPossible(asked.definition) { // for whatever queue
 			return s.neverAdmitted(asked, d.Asks), nil
 		}
 		return s.unitImpossible(asked, d, d.Unit, held)
 	}
-	units, cut := d.Gang.Units(held, d.choices())
-	var told []Verdict
+	units, cut := d.Gang.Units(held, d.Choices())
+	var told []cluster.Verdict
 	for _, unit := range units {
 		reasons, err := s.unitImpossible(asked, d, unit, held)
 		if err != nil || len(reasons) == 0 {
@@ -51,8 +52,8 @@ func (s diagnosis) everImpossible(asked question, held []int32) ([]Verdict, erro
 }
 
 // unitImpossible is why the empty cluster with no use in any queue would not take the unit.
-func (s diagnosis) unitImpossible(asked question, d *Definition, unit gang.Unit, held []int32) ([]Verdict, error) {
-	out, err := s.pool.bare.refuses(asked.definition, asked.form, d, unit)
+func (s diagnosis) unitImpossible(asked question, d *cluster.Definition, unit gang.Unit, held []int32) ([]cluster.Verdict, error) {
+	out, err := s.pool.Bare.Refuses(asked.definition, asked.form, d, unit)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (s diagnosis) unitImpossible(asked question, d *Definition, unit gang.Unit,
 
 // neverAdmitted are the bounds of queues that refuse the amounts with nothing in
 // use, resource by resource.
-func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []Verdict) {
+func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []cluster.Verdict) {
 	p := s.pool
 	if _, ok := p.Tree.Never(int(asked.queue), asks, asked.nonPreemptible); ok {
 		return nil
@@ -82,10 +83,10 @@ func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []Verd
 		}
 		v := s.shortfall(asked, short)
 		switch v.Code {
-		case NoQuota:
-			v.Code = ImpossibleQuota
-		case OverLimit:
-			v.Code = ImpossibleLimit
+		case cluster.NoQuota:
+			v.Code = cluster.ImpossibleQuota
+		case cluster.OverLimit:
+			v.Code = cluster.ImpossibleLimit
 		}
 		out = append(out, v)
 	}
@@ -94,7 +95,7 @@ func (s diagnosis) neverAdmitted(asked question, asks quota.Amounts) (out []Verd
 
 // noDomain says why constraints leave the unit no place now (T7): level by level
 // what the best domain would take.
-func (s diagnosis) noDomain(asked question, d *Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []Verdict {
+func (s diagnosis) noDomain(asked question, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, verdict gang.Verdict) []cluster.Verdict {
 	out := s.noCapacity(asked, d, unit)
 	best := s.placer.Best(s.pool.Index, d.Gang, unit, beside, d.Place)
 	some := slices.ContainsFunc(best, func(b gang.Best) bool { return b.Tasks > 0 })
@@ -102,20 +103,20 @@ func (s diagnosis) noDomain(asked question, d *Definition, unit gang.Unit, besid
 		for set, n := range unit.Add {
 			shape := d.Sets[set].Placed
 			if n > 0 && !slices.ContainsFunc(s.pool.Index.Rooms(shape), func(room int32) bool { return room > 0 }) {
-				return append(out, s.noNode(NoNode, asked, set, s.rejection(shape)))
+				return append(out, s.noNode(cluster.NoNode, asked, set, s.rejection(shape)))
 			}
 		}
 	}
-	out = append(out, keptApart(newVerdict(NoDomain, asked.form, s.index), best, verdict))
+	out = append(out, cluster.TellKeptApart(cluster.NewVerdict(cluster.NoDomain, asked.form, s.index), best, verdict))
 	if verdict.Cut {
-		out = append(out, newVerdict(SearchCut, asked.form, s.index).counting(0, gang.MostWasted))
+		out = append(out, cluster.NewVerdict(cluster.SearchCut, asked.form, s.index).Counting(0, gang.MostWasted))
 	}
 	return out
 }
 
 // bestNode is the node that takes the most of a set of several tasks that P8 puts on
 // one node or on whole ones; nil where that is not what stands in the way.
-func (s diagnosis) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict) []gang.Best {
+func (s diagnosis) bestNode(d *cluster.Definition, unit gang.Unit, verdict gang.Verdict) []gang.Best {
 	if s.pool.Policy.Fitting == gang.AnyNodes || d.Gang.Constrained() || verdict.Kind != gang.NoPlace ||
 		unit.Add[verdict.Set] < 2 || d.Sets[verdict.Set].GPUs == 0 {
 		return nil
@@ -133,15 +134,4 @@ func (s diagnosis) bestNode(d *Definition, unit gang.Unit, verdict gang.Verdict)
 	t := s.pool.Topology
 	best.Level, best.Domain = t.NodeLevel(), t.Of(node, t.NodeLevel())
 	return []gang.Best{best}
-}
-
-// keptApart has the verdict be that the constraints leave no place. What it counts is what
-// the first constraint keeps together that stands in the way alone.
-func keptApart(v Verdict, best []gang.Best, found gang.Verdict) Verdict {
-	v = v.counting(int64(found.Placed), int64(found.Needed))
-	if v.Best = best; len(best) > 0 {
-		widest := best[len(best)-1]
-		v.Have, v.Need = int64(widest.Tasks), int64(widest.Needed)
-	}
-	return v
 }

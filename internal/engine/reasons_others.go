@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
@@ -13,19 +14,19 @@ import (
 // is not seen to wait for that: each start is right by itself (O4), and so it is told.
 
 // An overtaking looks for who has overtaken gangs.
-type overtaking struct{ *World }
+type overtaking struct{ *cluster.World }
 
 // add adds to the reasons of a gang that has its turn how many younger ones of
 // its queue hold places.
-func (w overtaking) add(i int32, told []Verdict) []Verdict {
+func (w overtaking) add(i int32, told []cluster.Verdict) []cluster.Verdict {
 	k := &w.Works[i]
-	f := w.FormOf(k, w.Shown(k))
+	f := w.FormOf(k, ShownForm(w.World, k))
 	d := &w.Pools[f.Pool].Definitions[f.Definition]
-	if len(told) == 0 || d.Unit.Tasks() < 2 || told[0].Code <= NotSubmitted && told[0].Code >= ImpossibleNode {
+	if len(told) == 0 || d.Unit.Tasks() < 2 || told[0].Code <= cluster.NotSubmitted && told[0].Code >= cluster.ImpossibleNode {
 		return told
 	}
 	younger := int64(0)
-	for _, other := range w.holdersOf(w.solverOf(k, w.Shown(k)), f.Queue) {
+	for _, other := range w.holdersOf(solverOf(w.World, k, ShownForm(w.World, k)), f.Queue) {
 		o := &w.Works[other]
 		if o.Submitted <= k.Submitted {
 			break // the youngest come first
@@ -37,7 +38,7 @@ func (w overtaking) add(i int32, told []Verdict) []Verdict {
 	if younger == 0 {
 		return told
 	}
-	v := newVerdict(Overtaken, w.Shown(k), f.Pool).counting(0, younger)
+	v := cluster.NewVerdict(cluster.Overtaken, ShownForm(w.World, k), f.Pool).Counting(0, younger)
 	v.Queue = f.Queue
 	at, _ := slices.BinarySearchFunc(told, v, byCode)
 	return slices.Insert(slices.Clone(told), at, v) // others share the list
@@ -56,7 +57,7 @@ func (w overtaking) holdersOf(s *Solver, leaf int32) []int32 {
 		}
 		for _, list := range s.byQueue {
 			slices.SortFunc(list, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(w.Works[b].Submitted, w.Works[a].Submitted), w.dividing().compareIDs(a, b))
+				return cmp.Or(cmp.Compare(w.Works[b].Submitted, w.Works[a].Submitted), w.CompareIDs(a, b))
 			})
 		}
 	}
@@ -66,48 +67,39 @@ func (w overtaking) holdersOf(s *Solver, leaf int32) []int32 {
 // Who is protected from a workload that found no room is looked for when it is asked why:
 // most are never asked.
 
-// A shieldQuestion is what that depends on: the preemptor without what starts it, the way
-// that was refused, and what it was short of.
-type shieldQuestion struct {
-	preemptor preempt.Preemptor
-	mode      preempt.Mode
-	short     []int32
-	takeable  int
-}
-
-func newShieldQuestion(p *Pool, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) *shieldQuestion {
-	q := &shieldQuestion{*b, mode, refusal.Short, refusal.Takeable}
-	if q.preemptor.Relocations = 0; mode != preempt.Preempt || refusal.Takeable > 0 { // else nobody of lower priority is there
-		q.preemptor.Relocations = p.relocations()
+func newShieldQuestion(p *cluster.Pool, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) *cluster.ShieldQuestion {
+	q := &cluster.ShieldQuestion{Preemptor: *b, Mode: mode, Short: refusal.Short, Takeable: refusal.Takeable}
+	if q.Preemptor.Relocations = 0; mode != preempt.Preempt || refusal.Takeable > 0 { // else nobody of lower priority is there
+		q.Preemptor.Relocations = relocations(p)
 	}
-	q.preemptor.Start, q.preemptor.Short, q.preemptor.Gang, q.preemptor.Domains, q.preemptor.Cap = nil, nil, nil, nil, nil
+	q.Preemptor.Start, q.Preemptor.Short, q.Preemptor.Gang, q.Preemptor.Domains, q.Preemptor.Cap = nil, nil, nil, nil, nil
 	return q
 }
 
 // shielded adds to the reasons of a refusal who is protected. Where it is protection that
 // leaves too little, that is said in place of too little being there.
-func shielded(s *Solver, told []Verdict) (out []Verdict) {
+func shielded(s *Solver, told []cluster.Verdict) (out []cluster.Verdict) {
 	if !isShielded(told) {
 		return told
 	}
 	for _, v := range told {
-		q := v.shield
-		if v.shield = nil; q == nil {
+		q := v.Shield
+		if v.Shield = nil; q == nil {
 			out = append(out, v)
 			continue
 		}
-		list, cause := preempt.Shields(s.pool.Room, &q.preemptor, q.mode, q.short)
+		list, cause := preempt.Shields(s.pool.Room, &q.Preemptor, q.Mode, q.Short)
 		switch {
-		case v.Code == ProtectedUntil:
+		case v.Code == cluster.ProtectedUntil:
 			v.Shields = only(list, preempt.MinRuntimeHolds)
-		case v.Code == BudgetSpent:
+		case v.Code == cluster.BudgetSpent:
 			v.Shields = only(list, preempt.BudgetHolds)
 		case cause:
-			v.Code, v.Have, v.Need, v.Shields = VictimsProtected, int64(q.takeable), 0, list
+			v.Code, v.Have, v.Need, v.Shields = cluster.VictimsProtected, int64(q.Takeable), 0, list
 			for _, one := range list {
 				v.Need += int64(one.Units)
 			}
-		case q.mode == preempt.Preempt && q.takeable == 0:
+		case q.Mode == preempt.Preempt && q.Takeable == 0:
 			continue // nobody of lower priority is there
 		}
 		out = append(out, v)
@@ -115,9 +107,9 @@ func shielded(s *Solver, told []Verdict) (out []Verdict) {
 	return mostTelling(out)
 }
 
-func isShielded(told []Verdict) bool {
+func isShielded(told []cluster.Verdict) bool {
 	for i := range told { // which are large
-		if told[i].shield != nil || told[i].Code == VictimsProtected {
+		if told[i].Shield != nil || told[i].Code == cluster.VictimsProtected {
 			return true
 		}
 	}
@@ -126,19 +118,19 @@ func isShielded(told []Verdict) bool {
 
 // mostTelling has of what several ways told one each, of the way by which the most may go:
 // that protection leaves too little, else that too little is there.
-func mostTelling(told []Verdict) []Verdict {
+func mostTelling(told []cluster.Verdict) []cluster.Verdict {
 	short, protected := -1, -1
 	for i := range told {
 		switch {
-		case told[i].Code == VictimsShort && (short < 0 || told[i].Need > told[short].Need):
+		case told[i].Code == cluster.VictimsShort && (short < 0 || told[i].Need > told[short].Need):
 			short = i
-		case told[i].Code == VictimsProtected && (protected < 0 || told[i].Have > told[protected].Have):
+		case told[i].Code == cluster.VictimsProtected && (protected < 0 || told[i].Have > told[protected].Have):
 			protected = i
 		}
 	}
-	var out []Verdict
+	var out []cluster.Verdict
 	for i, v := range told {
-		if v.Code == VictimsShort && (i != short || protected >= 0) || v.Code == VictimsProtected && i != protected {
+		if v.Code == cluster.VictimsShort && (i != short || protected >= 0) || v.Code == cluster.VictimsProtected && i != protected {
 			continue
 		}
 		out = append(out, v)
@@ -152,7 +144,7 @@ func only(list []preempt.Shield, fate preempt.Fate) []preempt.Shield {
 }
 
 // addReasons adds to why a workload waits what is promised, to it or to others.
-func (s telling) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
+func (s telling) addReasons(i int32, f int16, reasons []cluster.Verdict) []cluster.Verdict {
 	if len(s.promises.list) == 0 {
 		return reasons
 	}
@@ -167,36 +159,36 @@ func (s telling) addReasons(i int32, f int16, reasons []Verdict) []Verdict {
 
 // reasons are why a workload waits that has been promised something, or is kept off what is
 // promised to others.
-func (s telling) reasons(i int32, f int16) []Verdict {
+func (s telling) reasons(i int32, f int16) []cluster.Verdict {
 	if p := s.of(i); p != nil {
-		v := newVerdict(WaitsForReservation, p.form, s.index)
+		v := cluster.NewVerdict(cluster.WaitsForReservation, p.form, s.index)
 		if v.Until = p.at; p.gathers {
-			v.Until = Never
+			v.Until = cluster.Never
 		}
 		if list := s.waits()[i]; len(list) > 0 && !p.gathers {
 			v.Workload = list[0]
 		}
-		return []Verdict{v}
+		return []cluster.Verdict{v}
 	}
 	by, until := s.keptOffBy(i, f)
 	if by == nil {
 		return nil
 	}
-	reserved := newVerdict(ReservedForOther, f, s.index)
+	reserved := cluster.NewVerdict(cluster.ReservedForOther, f, s.index)
 	reserved.Workload, reserved.Until = by.work, by.at
 	if by.gathers {
-		reserved.Until = Never
-		return []Verdict{reserved}
+		reserved.Until = cluster.Never
+		return []cluster.Verdict{reserved}
 	}
-	late := newVerdict(TooLateToBackfill, f, s.index)
+	late := cluster.NewVerdict(cluster.TooLateToBackfill, f, s.index)
 	late.Workload, late.Until = by.work, by.at
-	if until == Never {
-		late.Code = DurationUnknown
+	if until == cluster.Never {
+		late.Code = cluster.DurationUnknown
 	} else {
 		const second = 1_000_000
 		late.Need = (until - by.at + second - 1) / second
 	}
-	return []Verdict{reserved, late}
+	return []cluster.Verdict{reserved, late}
 }
 
 // keptOffBy is the first promise that keeps a workload off places that it would find without
@@ -207,10 +199,10 @@ func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
 	form, d := w.FormOf(k, f), w.Definition(k, f)
 	r := s.reaches(i, d)
 	var held []int32
-	if k.Live >= 0 && w.holds(k) {
-		held = w.live[k.Live].held
+	if k.Live >= 0 && w.Holds(k) {
+		held = w.Live[k.Live].Held
 	} else if d.Times.Least > 0 { // it would do with a hole of this length
-		r = r.cutTo(later(max(w.Now, 0), d.Times.Least))
+		r = r.cutTo(cluster.TimeAfter(max(w.Now, 0), d.Times.Least))
 	}
 	unit, verdict := d.Gang.First(held)
 	if !verdict.OK {

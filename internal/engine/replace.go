@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -29,13 +30,13 @@ const (
 
 // startReplacing starts the next unit of a workload that the rules admit and that
 // finds no place, by placing starts of this solve anew; it reports whether it did.
-func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error) {
+func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Form) (bool, error) {
 	w, p, d := s.world, s.pool, s.world.Definition(k, it.Form)
-	if p.Policy.replacedStarts() == 0 {
+	if replacedStarts(&p.Policy) == 0 {
 		return false, nil
 	}
 	if s.kept != nil { // a bound says that none makes way, or that it does not tell
-		s.decision.unplain = s.decision.unplain || s.phase == withinLines && s.kept.mayReplace(s.kept.kindOf(k, it))
+		s.decision.Unplain = s.decision.Unplain || s.phase == withinLines && s.kept.mayReplace(s.kept.kindOf(k, it))
 		return false, nil
 	}
 	if s.phase != withinLines || s.claims || s.placer.UsedNodes || s.replacements >= allReplacements || len(d.Ladder) > 0 && it.Stage > 0 ||
@@ -43,11 +44,11 @@ func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error
 		return false, nil
 	}
 	var held []int32
-	if k.Live >= 0 && w.holds(k) {
-		held = w.live[k.Live].held
+	if k.Live >= 0 && w.Holds(k) {
+		held = w.Live[k.Live].Held
 	}
 	fresh := held == nil && !p.Classed()
-	if fresh && s.unreplaced[f.Definition].stands(p) {
+	if fresh && s.unreplaced[f.Definition].Stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -61,11 +62,11 @@ func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error
 		if err != nil {
 			return false, err
 		}
-		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) || w.leavesFirst(k, it, unit) {
+		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) || leavesFirst(w, k, it, unit) {
 			continue
 		}
 		tried = true
-		if k.Status != leaving && !s.isFreeInAll(s.needOf(d, unit.Add)) { // which claims what is leaving, too
+		if k.Status != cluster.WaitsForLeavers && !s.isFreeInAll(s.needOf(d, unit.Add)) { // which claims what is leaving, too
 			continue
 		}
 		if done, err := s.replaceFor(k, it, slices.Clone(unit.Add), slices.Clone(asks)); done || err != nil {
@@ -74,15 +75,15 @@ func (s freeStarts) startReplacing(k *Work, it queue.Item, f *Form) (bool, error
 	}
 	if fresh && tried {
 		if s.unreplaced == nil {
-			s.unreplaced = make(map[int32]memo)
+			s.unreplaced = make(map[int32]cluster.Memo)
 		}
-		s.unreplaced[f.Definition] = p.untilChanged()
+		s.unreplaced[f.Definition] = p.UntilChanged()
 	}
 	return false, nil
 }
 
 // replacedStarts is how many starts of a solve the policy lets make way for one unit.
-func (p *Policy) replacedStarts() int {
+func replacedStarts(p *cluster.Policy) int {
 	if p.MaxReplacedStarts.Given() {
 		return int(p.MaxReplacedStarts.Amount())
 	}
@@ -91,11 +92,11 @@ func (p *Policy) replacedStarts() int {
 
 // startedSome says whether something has started in this solve.
 func (s freeStarts) startedSome() bool {
-	return len(s.world.Room.commits) > 0
+	return len(s.world.Room.Commits) > 0
 }
 
 // replaceFor is startReplacing for one unit.
-func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
+func (s freeStarts) replaceFor(k *cluster.Work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
 	b := s.preempting().beneficiary(k, it, it.Form, add, asks)
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
@@ -113,7 +114,7 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 		}
 		return false
 	}}
-	e := s.pool.effort()
+	e := s.pool.Searching()
 	defer e.Answered(e.Ask()) // with what is carried out, which makes the same searches again
 	if found, err := r.search(); !found || err != nil {
 		return false, err
@@ -131,11 +132,11 @@ func (s freeStarts) replaceFor(k *Work, it queue.Item, add []int32, asks quota.A
 }
 
 // needOf is what nodes must give for a unit, by resource, until it is called again.
-func (s freeStarts) needOf(d *Definition, add []int32) []int64 {
+func (s freeStarts) needOf(d *cluster.Definition, add []int32) []int64 {
 	s.need = append(s.need[:0], make([]int64, s.pool.Plain)...)
 	for set, n := range add {
 		if n > 0 {
-			addNeed(s.need, &d.Sets[set], int64(n))
+			cluster.AddNeed(s.need, &d.Sets[set], int64(n))
 		}
 	}
 	return s.need
@@ -171,15 +172,15 @@ func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
 		return cmp.Or(err, errUnsound)
 	}
 	for _, l := range lifts {
-		waited := s.world.Works[l.work].pipelined
-		s.world.reenter(l.work)
+		waited := s.world.Works[l.work].Pipelined
+		reenter(s.world, l.work)
 		s.afterLift(l.work)
-		if waited && !s.world.Works[l.work].pipelined {
+		if waited && !s.world.Works[l.work].Pipelined {
 			s.requeue(l.work)
 		}
 	}
 	s.replaced = true
-	s.decision.again = true // what is free lies elsewhere now
+	s.decision.Again = true // what is free lies elsewhere now
 	return nil
 }
 
@@ -206,7 +207,7 @@ type replacing struct {
 // search finds the first set of starts that can make way.
 func (r *replacing) search() (bool, error) {
 	r.listStarts()
-	most := min(r.pool.Policy.replacedStarts(), len(r.starts))
+	most := min(replacedStarts(&r.pool.Policy), len(r.starts))
 	for size := 1; size <= most && r.mayTry(); size++ {
 		if len(r.starts) <= fewStarts || size == 1 {
 			if found, err := r.choose(r.starts, r.useful, size); found || err != nil {
@@ -226,13 +227,13 @@ func (r *replacing) search() (bool, error) {
 // listStarts lists the starts of this solve that may make way.
 func (r *replacing) listStarts() {
 	w := r.world
-	for c := range slices.Backward(w.Room.commits) {
+	for c := range slices.Backward(w.Room.Commits) {
 		commit := int32(c)
-		if len(r.starts) == mostReplacements || w.Room.commits[c].work == r.work || !r.isFree(commit) || w.Room.isPaidFor(commit) && !r.paid {
+		if len(r.starts) == mostReplacements || w.Room.Commits[c].Work == r.work || !r.isFree(commit) || w.Room.IsPaidFor(commit) && !r.paid {
 			continue
 		}
-		useful := slices.ContainsFunc(w.Room.Seats[w.Room.commits[c].work], func(one Seat) bool {
-			return one.commit == commit && r.helpsOn(w.Position[one.Node])
+		useful := slices.ContainsFunc(w.Room.Seats[w.Room.Commits[c].Work], func(one cluster.Seat) bool {
+			return one.Commit == commit && r.helpsOn(w.Position[one.Node])
 		})
 		r.starts, r.useful = append(r.starts, commit), append(r.useful, useful)
 	}
@@ -240,16 +241,16 @@ func (r *replacing) listStarts() {
 
 // mayTry says whether the counted budgets let one more set be tried.
 func (r *replacing) mayTry() bool {
-	return r.steps < mostReplacements && r.replacements < allReplacements && !r.pool.effort().Over(0)
+	return r.steps < mostReplacements && r.replacements < allReplacements && !r.pool.Searching().Over(0)
 }
 
 // byNode lists the useful starts node by node, in the order of the first of each.
 func (r *replacing) byNode() (lists [][]int32) {
 	at := make(map[int32]int) // by node: its list
 	for i, c := range r.starts {
-		for _, one := range r.world.Room.Seats[r.world.Room.commits[c].work] {
+		for _, one := range r.world.Room.Seats[r.world.Room.Commits[c].Work] {
 			n := r.world.Position[one.Node]
-			if one.commit != c || !r.useful[i] || !r.helpsOn(n) {
+			if one.Commit != c || !r.useful[i] || !r.helpsOn(n) {
 				continue
 			}
 			list, known := at[n]
@@ -324,20 +325,20 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 
 // comeBack puts a unit that was taken back to its old place, by placing starts of
 // this solve anew that stand there now; it reports whether that could be done.
-func (s freeStarts) comeBack(o *outUnit) (bool, error) {
+func (s freeStarts) comeBack(o *cluster.OutUnit) (bool, error) {
 	w, p := s.world, s.pool
 	if s.replacements >= allReplacements || !s.mayComeBack(o) {
 		return false, nil
 	}
-	r := &replacing{freeStarts: s, work: o.unit.Work, paid: true}
+	r := &replacing{freeStarts: s, work: o.Unit.Work, paid: true}
 	r.begin = func() bool {
-		_, ok := p.Tree.Check(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible)
-		return ok && s.reprieving().takeOld(o, o.seats) && p.Tree.Charge(int(o.unit.Leaf), o.unit.Charge, o.unit.NonPreemptible) == nil
+		_, ok := p.Tree.Check(int(o.Unit.Leaf), o.Unit.Charge, o.Unit.NonPreemptible)
+		return ok && s.reprieving().takeOld(o, o.Seats) && p.Tree.Charge(int(o.Unit.Leaf), o.Unit.Charge, o.Unit.NonPreemptible) == nil
 	}
 	r.helpsOn = func(node int32) bool {
-		return slices.ContainsFunc(o.seats, func(one Seat) bool { return w.Position[one.Node] == node })
+		return slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return w.Position[one.Node] == node })
 	}
-	e := p.effort()
+	e := p.Searching()
 	defer e.Answered(e.Ask()) // with what is carried out, which makes the same searches again
 	if found, err := r.search(); !found || err != nil {
 		return false, err
@@ -354,19 +355,19 @@ func (s freeStarts) comeBack(o *outUnit) (bool, error) {
 
 // mayComeBack says whether the unit could stay where it ran if nothing else stood
 // there.
-func (s freeStarts) mayComeBack(o *outUnit) bool {
+func (s freeStarts) mayComeBack(o *cluster.OutUnit) bool {
 	w := s.world
-	k := &w.Works[o.unit.Work]
-	if !o.basisStands(s.Solver) || s.reprieving().strays(o) || s.reprieving().endsRights(o) {
+	k := &w.Works[o.Unit.Work]
+	if !basisStands(o, s.Solver) || s.reprieving().strays(o) || s.reprieving().endsRights(o) {
 		return false
 	}
 	need := make([]int64, s.pool.Plain)
-	d := &s.pool.Definitions[w.FormOf(k, o.form).Definition]
-	for i := range o.seats {
-		if o.seats[i].claimed || o.seats[i].pipelined {
+	d := &s.pool.Definitions[w.FormOf(k, o.Form).Definition]
+	for i := range o.Seats {
+		if o.Seats[i].Claimed || o.Seats[i].Pipelined {
 			return false
 		}
-		addNeed(need, &d.Sets[o.seats[i].Set], 1)
+		cluster.AddNeed(need, &d.Sets[o.Seats[i].Set], 1)
 	}
 	return s.isFreeInAll(need)
 }

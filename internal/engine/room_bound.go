@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -38,7 +39,7 @@ const mostBounds = 16
 // largestUnits are bounds of what one unit of each queue holds of a resource,
 // while nothing changes in the pool.
 type largestUnits struct {
-	memo
+	cluster.Memo
 	resource int32
 	times    int
 	byLeaf   []int64
@@ -61,7 +62,7 @@ func (s preempting) futile(modes []preempt.Mode, b *preempt.Preemptor) bool {
 // with them (M10).
 func (s preempting) infeasible(b *preempt.Preemptor, mode preempt.Mode, largest func(leaf, resource int32) int64) bool {
 	with := *b
-	with.Relocations = s.pool.relocations()
+	with.Relocations = relocations(s.pool)
 	return s.pool.Room.Infeasible(&with, mode, largest)
 }
 
@@ -69,15 +70,15 @@ func (s preempting) infeasible(b *preempt.Preemptor, mode preempt.Mode, largest 
 // workloads hold as a whole.
 func (s preempting) largestOf(leaf, resource int32) int64 {
 	w, p, l := s.world, s.pool, &s.largest
-	if !l.stands(p) || l.resource != resource {
+	if !l.Stands(p) || l.resource != resource {
 		if l.times == mostBounds {
 			return p.Tree.Use(int(leaf), int(resource))
 		}
-		*l = largestUnits{p.untilChanged(), resource, l.times + 1, make([]int64, len(p.Parent))}
+		*l = largestUnits{p.UntilChanged(), resource, l.times + 1, make([]int64, len(p.Parent))}
 		for _, i := range p.Works {
 			k := &w.Works[i]
 			f := w.FormOf(k, k.Current)
-			if f.Pool != s.index || k.Live < 0 && k.Status != complete {
+			if f.Pool != s.index || k.Live < 0 && k.Status != cluster.Complete {
 				continue
 			}
 			sum, d := int64(0), w.Definition(k, k.Current)
@@ -85,10 +86,10 @@ func (s preempting) largestOf(leaf, resource int32) int64 {
 				l.byLeaf[f.Queue] = max(l.byLeaf[f.Queue], d.Demand.Of(resource))
 				continue
 			}
-			if !w.holds(k) { // and it may have another form in turn
+			if !w.Holds(k) { // and it may have another form in turn
 				continue
 			}
-			for set, n := range w.live[k.Live].held {
+			for set, n := range w.Live[k.Live].Held {
 				sum += int64(n) * d.Sets[set].Charge.Of(resource)
 			}
 			l.byLeaf[f.Queue] = max(l.byLeaf[f.Queue], sum)
@@ -129,14 +130,14 @@ func (s preempting) lowestOf() int32 {
 	for ; l.holdings < len(w.Holdings); l.holdings++ {
 		look(w.Holdings[l.holdings].Work, w.Holdings[l.holdings].Form)
 	}
-	for ; l.commits < len(w.Room.commits); l.commits++ {
-		look(w.Room.commits[l.commits].work, w.Room.commits[l.commits].form)
+	for ; l.commits < len(w.Room.Commits); l.commits++ {
+		look(w.Room.Commits[l.commits].Work, w.Room.Commits[l.commits].Form)
 	}
 	return l.priority
 }
 
 // toldOf are the reasons of a refusal.
-func (s preempting) toldOf(r *refusal) ([]Verdict, error) {
+func (s preempting) toldOf(r *refusal) ([]cluster.Verdict, error) {
 	if !r.untold || r.silent && r.stands(s.Solver) {
 		return r.reasons, nil
 	}

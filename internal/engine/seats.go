@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -12,11 +13,11 @@ import (
 // longer than the policy's grace (G1). It is for nobody's benefit, and so goes
 // by no protection. One gang goes at a time, the first by ID: its places may make another
 // whole. Of very many a part does, as everybody has another turn after each time.
-func (w *World) endStale(d *Decision) error {
+func endStale(w *cluster.World, d *cluster.Decision) error {
 	if someSolver(w, func(s *Solver) bool { return s.kept != nil }) {
 		return nil // nobody runs below its minimum
 	}
-	if !slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Policy.StaleGangGrace.Given() }) {
+	if !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Policy.StaleGangGrace.Given() }) {
 		return nil // or does so for ever
 	}
 	var stale []int32
@@ -28,20 +29,20 @@ func (w *World) endStale(d *Decision) error {
 	if len(stale) == 0 {
 		return nil
 	}
-	slices.SortFunc(stale, w.dividing().compareIDs)
-	w.booking().tell()
+	slices.SortFunc(stale, w.CompareIDs)
+	w.Booking().Tell()
 	for _, i := range stale[:staleAtOnce(len(stale))] {
 		k := &w.Works[i]
-		s := w.solverOf(k, k.Current)
+		s := solverOf(w, k, k.Current)
 		if err := s.takeStale(i); err != nil {
 			return err
 		}
 		s.requeue(i)
 		// Where it ran beyond its quota, its demand counted for more (F1).
-		w.Room.redivide = w.Room.redivide || w.FormOf(k, k.Current).NonPreemptible
+		w.Room.Redivide = w.Room.Redivide || w.FormOf(k, k.Current).NonPreemptible
 	}
-	d.changed = true
-	return w.redivide(d)
+	d.Changed = true
+	return redivide(w, d)
 }
 
 // staleAtOnce is how many of so many stale gangs go before all others have another turn.
@@ -54,35 +55,37 @@ func staleAtOnce(stale int) int {
 }
 
 // isStale says whether a workload has run below its minimum for longer than the grace.
-func isStale(w *World, k *Work) bool {
-	if k.Status != waiting || k.Live < 0 || !w.holds(k) {
+func isStale(w *cluster.World, k *cluster.Work) bool {
+	if k.Status != cluster.Waiting || k.Live < 0 || !w.Holds(k) {
 		return false
 	}
 	since := w.Now // it has come to that just now
 	if k.PartialSince >= 0 {
 		since = k.PartialSince
 	}
-	grace := w.solverOf(k, k.Current).pool.Policy.StaleGangGrace
-	return grace.Given() && laterBy(since, grace) <= w.Now &&
-		!w.Definition(k, k.Current).enough(w.live[k.Live].held) && !w.strayed(k)
+	grace := solverOf(w, k, k.Current).pool.Policy.StaleGangGrace
+	return grace.Given() && cluster.TimeAfterSeconds(since, grace) <= w.Now &&
+		!isEnough(w.Definition(k, k.Current), w.Live[k.Live].Held) && !strayed(w, k)
 }
 
 // strayed says whether something of a workload stands outside its pool (S7).
-func (w *World) strayed(k *Work) bool {
-	l := &w.live[k.Live]
-	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase != Terminating && w.Outside(k, h.Node)
+func strayed(w *cluster.World, k *cluster.Work) bool {
+	l := &w.Live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool {
+		return h.Phase != cluster.Terminating && w.Outside(k, h.Node)
 	})
 }
 
-// enough says whether a halving workload runs between two sizes with no less than
+// isEnough says whether a halving workload runs between two sizes with no less than
 // the minimum that it gave: it grows when it can, and is not stale.
-func (d *Definition) enough(held []int32) bool { return len(d.Ladder) > 0 && held[0] >= d.Lowest }
+func isEnough(d *cluster.Definition, held []int32) bool {
+	return len(d.Ladder) > 0 && held[0] >= d.Lowest
+}
 
 // takeStale takes all that is left of a gang.
 func (s *Solver) takeStale(i int32) error {
 	for _, id := range slices.Collect(s.pool.Room.Of(i)) {
-		if err := s.takeAlone(id, StaleGang); err != nil {
+		if err := s.takeAlone(id, cluster.StaleGang); err != nil {
 			return err
 		}
 	}
@@ -90,10 +93,10 @@ func (s *Solver) takeStale(i int32) error {
 }
 
 // takeAlone takes a unit for nobody: it is not put back, but starts anew if it can.
-func (s *Solver) takeAlone(unit preempt.UnitID, why Code) error {
-	err := s.take(preempt.Justification{Victim: unit, Subtree: -1, PreemptorSubtree: -1}, None, why)
+func (s *Solver) takeAlone(unit preempt.UnitID, why cluster.Code) error {
+	err := s.take(preempt.Justification{Victim: unit, Subtree: -1, PreemptorSubtree: -1}, cluster.None, why)
 	if err == nil {
-		s.world.Room.out = s.world.Room.out[:len(s.world.Room.out)-1]
+		s.world.Room.Out = s.world.Room.Out[:len(s.world.Room.Out)-1]
 	}
 	return err
 }
@@ -107,8 +110,8 @@ func letClaim(s *Solver, b *preempt.Preemptor) (end func()) {
 
 // claimForItself has the start at hand claim its places where tasks of its own are
 // leaving (S5), until what it returns is called.
-func claimForItself(s *Solver, k *Work) (end func()) {
-	if k.Status == leaving {
+func claimForItself(s *Solver, k *cluster.Work) (end func()) {
+	if k.Status == cluster.WaitsForLeavers {
 		s.claims, s.waitsForItself = true, true
 	}
 	return func() { s.claims, s.waitsForItself = false, false }
@@ -124,7 +127,7 @@ func (s *Solver) nodes() *placement.Index {
 
 // claimTogether has all places of a unit be claimed where one of them is
 // pipelined, as it starts as one (S4), or tasks of its workload are leaving (S5).
-func (s *Solver) claimTogether(d *Definition, unit gang.Unit) error {
+func (s *Solver) claimTogether(d *cluster.Definition, unit gang.Unit) error {
 	if !s.waitsForItself && !slices.ContainsFunc(s.places, func(p placement.Place) bool { return p.Pipelined }) {
 		return nil
 	}
@@ -162,30 +165,27 @@ func startWhatClaims(s *Solver) {
 	var waits []int32
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
-		claims := k.pipelined || k.Live >= 0 && w.live[k.Live].claimed > 0
-		if claims && w.FormOf(k, k.Current).Pool == s.index && !k.isLeaving(w) {
+		claims := k.Pipelined || k.Live >= 0 && w.Live[k.Live].Claimed > 0
+		if claims && w.FormOf(k, k.Current).Pool == s.index && !k.IsLeaving(w) {
 			waits = append(waits, i)
 		}
 	}
-	slices.SortFunc(waits, w.dividing().compareIDs)
+	slices.SortFunc(waits, w.CompareIDs)
 	for _, i := range waits {
 		if !startClaimed(w, s.pool.Index, i) {
 			continue
 		}
-		w.reenter(i)
-		if d.changed = true; !w.Works[i].pipelined {
+		reenter(w, i)
+		if d.Changed = true; !w.Works[i].Pipelined {
 			s.requeue(i)
 		}
 	}
 }
 
-// isLeaving says whether tasks of the workload are Terminating that wait again (S5).
-func (k *Work) isLeaving(w *World) bool { return k.Live >= 0 && w.live[k.Live].leaving > 0 }
-
 // startClaimed has what a workload claims start where it is free, each claim of the state for
 // itself and what this solve has started as it has, if with what runs that is at its minimum (G1).
 // It reports whether anything does.
-func startClaimed(w *World, x *placement.Index, i int32) bool {
+func startClaimed(w *cluster.World, x *placement.Index, i int32) bool {
 	seats, k := w.Room.Seats[i], &w.Works[i]
 	d := w.Definition(k, k.Current)
 	held, open := make([]int32, len(d.Sets)), make([]bool, len(seats))
@@ -194,12 +194,12 @@ func startClaimed(w *World, x *placement.Index, i int32) bool {
 	for at := range seats {
 		s := &seats[at]
 		switch {
-		case s.claimed:
-			open[at] = !s.pipelined || openClaim(x, d.Sets[s.Set].Placed, s.place(w))
-		case !s.pipelined:
+		case s.Claimed:
+			open[at] = !s.Pipelined || openClaim(x, d.Sets[s.Set].Placed, s.Place(w))
+		case !s.Pipelined:
 			held[s.Set]++
-		case slices.IndexFunc(seats, func(other Seat) bool { return other.waits() && other.commit == s.commit }) == at:
-			openCommit(w, x, d, seats, open, s.commit)
+		case slices.IndexFunc(seats, func(other cluster.Seat) bool { return other.Waits() && other.Commit == s.Commit }) == at:
+			openCommit(w, x, d, seats, open, s.Commit)
 		}
 	}
 	for at := range seats {
@@ -213,24 +213,24 @@ func startClaimed(w *World, x *placement.Index, i int32) bool {
 		return false
 	}
 	x.Commit(m)
-	w.booking().begin(i, open)
+	w.Booking().Begin(i, open)
 	return true
 }
 
 // openCommit takes all places that are claimed by a start, if they are free now.
-func openCommit(w *World, x *placement.Index, d *Definition, seats []Seat, open []bool, start int32) {
+func openCommit(w *cluster.World, x *placement.Index, d *cluster.Definition, seats []cluster.Seat, open []bool, start int32) {
 	m := x.Mark()
 	each := func(do func(at int, shape placement.Shape) bool) bool {
 		for at := range seats {
-			if s := &seats[at]; s.commit == start && s.waits() && !do(at, d.Sets[s.Set].Placed) {
+			if s := &seats[at]; s.Commit == start && s.Waits() && !do(at, d.Sets[s.Set].Placed) {
 				return false
 			}
 		}
 		return true
 	}
-	free := each(func(at int, shape placement.Shape) bool { return x.Give(shape, seats[at].place(w)) == nil }) &&
+	free := each(func(at int, shape placement.Shape) bool { return x.Give(shape, seats[at].Place(w)) == nil }) &&
 		each(func(at int, shape placement.Shape) bool {
-			now := seats[at].place(w)
+			now := seats[at].Place(w)
 			now.Pipelined = false
 			return x.Fits(shape, now) && x.Take(shape, now) == nil
 		})
@@ -254,35 +254,35 @@ func openClaim(x *placement.Index, shape placement.Shape, place placement.Place)
 	return true
 }
 
-// told tells tasks apart that are alike at one place and end together: what stood from what has come, and what has
+// toldApart tells tasks apart that are alike at one place and end together: what stood from what has come, and what has
 // come by one start from what has by another. Of one start all stand behind the same one, or none does.
-func (s *Seat) told() int32 {
-	if s.origin >= 0 {
-		return s.origin + 1
+func toldApart(s *cluster.Seat) int32 {
+	if s.Origin >= 0 {
+		return s.Origin + 1
 	}
-	return -s.commit - 1
+	return -s.Commit - 1
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload (B1).
-func (s *Seat) endsIn(w *World, k *Work) int64 {
-	if s.origin >= 0 {
-		return w.Holdings[s.origin].Ends
+func endsIn(s *cluster.Seat, w *cluster.World, k *cluster.Work) int64 {
+	if s.Origin >= 0 {
+		return w.Holdings[s.Origin].Ends
 	}
-	return s.cutTo(later(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
+	return cutTo(s, cluster.TimeAfter(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
 }
 
 // endsForSure is when a task has ended for sure; of what starts only where it is cut.
-func (s *Seat) endsForSure(w *World) int64 {
-	if s.origin >= 0 {
-		return w.Holdings[s.origin].Enforced
+func endsForSure(s *cluster.Seat, w *cluster.World) int64 {
+	if s.Origin >= 0 {
+		return w.Holdings[s.Origin].Enforced
 	}
-	return s.cutTo(Never)
+	return cutTo(s, cluster.Never)
 }
 
 // cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.
-func (s *Seat) cutTo(end int64) int64 {
-	if s.until > 0 {
-		return min(end, s.until)
+func cutTo(s *cluster.Seat, end int64) int64 {
+	if s.Until > 0 {
+		return min(end, s.Until)
 	}
 	return end
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -41,7 +42,7 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 
 // lookedAt says of which nodes anything is asked when places are looked for, nil that it may be of any: it
 // is of those that take a task where nothing but what a node has free decides about it.
-func (s promising) lookedAt(d *Definition, unit gang.Unit) func(node int32) bool {
+func (s promising) lookedAt(d *cluster.Definition, unit gang.Unit) func(node int32) bool {
 	x, p := s.pool.Index, s.pool
 	if s.claims || s.placer.UsedNodes || x.Releasing() || p.Scored || p.Classed() || x.ByDomains() || d.Constrained || p.Policy.Fitting != gang.AnyNodes ||
 		d.Place.GPU == placement.Random || d.Place.CPUOnly == placement.Random {
@@ -75,8 +76,8 @@ func (s sparing) mayMove() func(u *preempt.Unit) bool {
 			}
 			last = max(last, of)
 		}
-		o := &outUnit{unit: u}
-		o.seats, _ = partSeats(s.world.Room.Seats[u.Work], u.Step)
+		o := &cluster.OutUnit{Unit: u}
+		o.Seats, _ = cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
 		return s.of(u.Work) != nil || last >= 0 && s.reachesStill(o).until <= last
 	}
 }
@@ -90,16 +91,16 @@ func (s sparing) roomUntil(shape placement.Shape) int64 {
 	}
 	var times []int64
 	for _, p := range s.promises.list {
-		if s.isOfAnother(p, None) {
+		if s.isOfAnother(p, cluster.None) {
 			times = append(times, p.at)
 		}
 	}
 	slices.Sort(times)
 	full := func(at int64) bool {
 		rooms := x.Rooms(shape)
-		m, _ := s.promises.profile.KeepFree(later(at, 1), true, func(v int32) bool { return rooms[v] > 0 }, func(holder int32) bool {
+		m, _ := s.promises.profile.KeepFree(cluster.TimeAfter(at, 1), true, func(v int32) bool { return rooms[v] > 0 }, func(holder int32) bool {
 			p := s.of(holder)
-			return p != nil && s.isOfAnother(p, None)
+			return p != nil && s.isOfAnother(p, cluster.None)
 		})
 		defer x.Undo(m)
 		return !placement.HasRoom(x, one)
@@ -111,7 +112,7 @@ func (s sparing) roomUntil(shape placement.Shape) int64 {
 		return -1
 	})
 	if first == len(times) {
-		return Never
+		return cluster.Never
 	}
 	return times[first]
 }
@@ -130,42 +131,42 @@ func (s sparing) seesAll() bool { return !s.trial && !s.promises.making && s.isF
 
 // leavesAlone says whether the tasks of a unit that move leave alone what is promised to others,
 // where all of them have their places in the index.
-func (s sparing) leavesAlone(o *outUnit, seats []Seat, d *Definition) bool {
+func (s sparing) leavesAlone(o *cluster.OutUnit, seats []cluster.Seat, d *cluster.Definition) bool {
 	if len(s.promises.list) == 0 {
 		return true
 	}
 	x := s.pool.Index
 	var moved []placement.Stay
-	var home []Seat
+	var home []cluster.Seat
 	for at := range seats {
-		if one, was := &seats[at], &o.seats[at]; one.Node == was.Node && one.Devices == was.Devices {
+		if one, was := &seats[at], &o.Seats[at]; one.Node == was.Node && one.Devices == was.Devices {
 			home = append(home, *one)
 		}
 	}
-	if !s.mayComeHome(o.unit, home) {
+	if !s.mayComeHome(o.Unit, home) {
 		return false
 	}
 	m := x.Mark()
 	defer x.Undo(m)
 	for at := range seats {
-		one, was := &seats[at], &o.seats[at]
+		one, was := &seats[at], &o.Seats[at]
 		if one.Node == was.Node && one.Devices == was.Devices {
 			continue
 		}
-		task := placement.Stay{Shape: d.Sets[one.Set].Placed, Place: one.place(s.world)}
+		task := placement.Stay{Shape: d.Sets[one.Set].Placed, Place: one.Place(s.world)}
 		if x.Give(task.Shape, task.Place) != nil {
 			return false
 		}
 		moved = append(moved, task)
 	}
-	return s.mayStand(o.unit.Work, s.reachesStill(o).until, moved)
+	return s.mayStand(o.Unit.Work, s.reachesStill(o).until, moved)
 }
 
 // mayComeHome says whether tasks of a unit that was taken leave what is promised to others as it
 // stands, now that they have their places in the index again, in which they ran: others may have
 // been given since what was free while they were out. They are there no longer than they were
 // expected to be, and step aside as they did.
-func (s sparing) mayComeHome(u *preempt.Unit, home []Seat) bool {
+func (s sparing) mayComeHome(u *preempt.Unit, home []cluster.Seat) bool {
 	if len(s.promises.list) == 0 || len(home) == 0 {
 		return true
 	}
@@ -175,7 +176,7 @@ func (s sparing) mayComeHome(u *preempt.Unit, home []Seat) bool {
 }
 
 // sparesFromHome is mayComeHome of what its queue is charged for.
-func (s sparing) sparesFromHome(work int32, home []Seat) bool {
+func (s sparing) sparesFromHome(work int32, home []cluster.Seat) bool {
 	now := s.promises.profile
 	tried := s.trial || s.promises.making
 	var meets []*promise
@@ -199,12 +200,12 @@ func (s sparing) sparesFromHome(work int32, home []Seat) bool {
 
 // meets says whether tasks of a workload are in the way of a promise, or of its queue, when its time
 // comes.
-func (s sparing) meets(p *promise, i int32, home []Seat) bool {
+func (s sparing) meets(p *promise, i int32, home []cluster.Seat) bool {
 	w := s.world
 	k, f := &w.Works[i], s.world.FormOf(&w.Works[p.work], p.form)
 	binds := s.binds(f, s.chargeOf(p))
-	return slices.ContainsFunc(home, func(one Seat) bool {
-		return s.promises.profile.Round(one.endsIn(w, k)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
+	return slices.ContainsFunc(home, func(one cluster.Seat) bool {
+		return s.promises.profile.Round(endsIn(&one, w, k)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
 	})
 }
 
@@ -224,7 +225,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 	var stands []placement.Stay
 	outs := s.behind().outs()
 	for i, one := range s.behind().standing() {
-		if nodes[w.Position[one.Node]] && !outs.has(i, one.step) {
+		if nodes[w.Position[one.Node]] && !outs.has(i, one.Step) {
 			stay := s.stayOf(i, one)
 			all.profile.Stands(stay)
 			stands = append(stands, stay)
@@ -287,7 +288,7 @@ func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
 
 // surely is when a promise has ended for sure, if it begins at its time (B5).
 func (s sparing) surely(p *promise) int64 {
-	return later(p.at, s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times))
+	return cluster.TimeAfter(p.at, s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times))
 }
 
 // standsBeside says whether a promise stands where another lasts as long as it may, on some places.
@@ -320,7 +321,7 @@ func (s sparing) standsStill(p *promise) bool {
 type givenUp struct {
 	stays []placement.Stay
 	gone  int64 // how many were forgotten
-	freed int64 // Pool.freed as it is by what was given up alone
+	freed int64 // Pool.Freed as it is by what was given up alone
 	seen  map[int32]bool
 }
 
@@ -339,8 +340,8 @@ func (s forgoing) giveUp(stays []placement.Stay) {
 // since is a number of now; what is given up from now on comes after it.
 func (s forgoing) since() int64 {
 	g := &s.promises.givenUp
-	if g.freed != s.pool.freed { // by something else too
-		g.gone, g.stays, g.freed = g.gone+int64(len(g.stays))+1, g.stays[:0], s.pool.freed
+	if g.freed != s.pool.Freed { // by something else too
+		g.gone, g.stays, g.freed = g.gone+int64(len(g.stays))+1, g.stays[:0], s.pool.Freed
 	}
 	return g.gone + int64(len(g.stays)) + 1
 }
@@ -348,8 +349,8 @@ func (s forgoing) since() int64 {
 // free notes that something is free that was given up.
 func (s forgoing) free() {
 	s.since()
-	s.pool.freed++
-	s.promises.givenUp.freed = s.pool.freed
+	s.pool.Freed++
+	s.promises.givenUp.freed = s.pool.Freed
 }
 
 // noteSought notes that all times before that of a promise have been looked at, if no more was in the way

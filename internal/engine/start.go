@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -26,15 +27,15 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	s.enqueuing().leave(order, leaf, it)
 	f := w.FormOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
-	if s.enqueuing().stoppedBy(it.ID, it.Form) != None {
+	if s.enqueuing().stoppedBy(it.ID, it.Form) != cluster.None {
 		return s.stopped(it)
 	}
-	s.placer.UsedNodes = s.enqueuing().keptOff(it.ID, it.Form) != None
+	s.placer.UsedNodes = s.enqueuing().keptOff(it.ID, it.Form) != cluster.None
 	result := byCapacity
 	var err error
 	switch {
 	case s.kept != nil && s.kept.plainlyRefused(k, it):
-	case k.Status == leaving:
+	case k.Status == cluster.WaitsForLeavers:
 		result, err = s.claimWhile(k, it, f)
 	default:
 		result, err = s.promising().startOrCut(k, it, f)
@@ -60,12 +61,12 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 // last, the workload stops others in its turn (O4), where the first does not stop all these.
 func (s *Solver) stopped(it queue.Item) error {
 	w := s.world
-	handed, err := w.handOn(it.ID)
+	handed, err := handOn(w, it.ID)
 	own := s.pool.Queueing[w.FormOf(&w.Works[it.ID], it.Form).Queue].Own
 	if handed || err != nil || it.Stage > 0 || !own && !s.pool.Policy.BlockAlikeOnly {
 		return err
 	}
-	return s.world.blockAll(it)
+	return blockAll(s.world, it)
 }
 
 // goOn is what follows a start: the next of its like has its turn, and the
@@ -73,7 +74,7 @@ func (s *Solver) stopped(it queue.Item) error {
 func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	w, d := s.world, s.decision
 	k := &w.Works[it.ID]
-	d.started, d.changed, d.again = true, true, d.again || d.unsure
+	d.Started, d.Changed, d.Again = true, true, d.Again || d.Unsure
 	s.main.Touch(leaf)
 	if s.apart != nil {
 		s.apart.Touch(leaf)
@@ -82,11 +83,11 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 		s.kept.started(order, it)
 		return
 	}
-	if k.bucket > 0 {
+	if k.Bucket > 0 {
 		s.enqueuing().nextOf(order, leaf, k)
 	}
-	if definition := w.Definition(k, it.Form); definition.Elastic && w.wants(k) {
-		if next, ok := w.item(it.ID, it.Form); ok {
+	if definition := w.Definition(k, it.Form); definition.Elastic && wantsMore(w, k) {
+		if next, ok := itemOf(w, it.ID, it.Form); ok {
 			order.Push(leaf, s.asOrdered(next))
 		}
 	}
@@ -100,7 +101,7 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.Works[it.ID]
 	if w.Definition(k, it.Form).Unsure || s.pool.Lends {
-		s.decision.unsure = true
+		s.decision.Unsure = true
 	}
 	if it.Stage > 0 {
 		if claimed, err := s.claimLeaving(it, it.Form); claimed || err != nil {
@@ -120,14 +121,14 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		return err
 	}
 	s.noteTried(it.ID, it.Form)
-	if handed, err := w.handOn(it.ID); handed || err != nil {
+	if handed, err := handOn(w, it.ID); handed || err != nil {
 		return err
 	}
 	for i := range it.Form + 1 { // all forms are refused by now
-		if i != it.Form && w.tied(k) || k.Status == leaving {
+		if i != it.Form && isTied(w, k) || k.Status == cluster.WaitsForLeavers {
 			continue
 		}
-		at := w.solverOf(k, i)
+		at := solverOf(w, k, i)
 		if claimed, err := at.claimLeaving(it, i); claimed || err != nil {
 			it.Form = i
 			at.goOn(at.orderOf(w.Definition(k, i)), int(w.FormOf(k, i).Queue), it)
@@ -135,10 +136,10 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 		}
 	}
 	for i := range it.Form + 1 {
-		if i != it.Form && w.tied(k) || k.Status == leaving {
+		if i != it.Form && isTied(w, k) || k.Status == cluster.WaitsForLeavers {
 			continue
 		}
-		if made, err := w.solverOf(k, i).helped(it, i); made || err != nil {
+		if made, err := solverOf(w, k, i).helped(it, i); made || err != nil {
 			return err
 		}
 	}
@@ -146,15 +147,15 @@ func (s *Solver) refuse(order *queue.Queues, leaf int, it queue.Item) error {
 	if err := s.promising().promise(order, leaf, it); err != nil {
 		return err
 	}
-	return w.blockAll(it)
+	return blockAll(w, it)
 }
 
 // blockAll lets a workload of which no form starts block what policies say (O4).
-func (w *World) blockAll(it queue.Item) error {
+func blockAll(w *cluster.World, it queue.Item) error {
 	k := &w.Works[it.ID]
 	for i := range it.Form + 1 {
-		if i == it.Form || !w.tied(k) {
-			if err := w.solverOf(k, i).enqueuing().block(it.ID, i); err != nil {
+		if i == it.Form || !isTied(w, k) {
+			if err := solverOf(w, k, i).enqueuing().block(it.ID, i); err != nil {
 				return err
 			}
 		}
@@ -168,7 +169,7 @@ func (w *World) blockAll(it queue.Item) error {
 func (s *Solver) claimLeaving(it queue.Item, at int16) (bool, error) {
 	w := s.world
 	k := &w.Works[it.ID]
-	if !s.pool.mayClaim(s.phase) && !(k.evicted(w) && s.pool.Index.Releasing()) || !w.Definition(k, at).Verdict.OK {
+	if !mayClaim(s.pool, s.phase) && !(wasEvicted(k, w) && s.pool.Index.Releasing()) || !w.Definition(k, at).Verdict.OK {
 		return false, nil
 	}
 	it.Form = at
@@ -178,15 +179,15 @@ func (s *Solver) claimLeaving(it queue.Item, at int16) (bool, error) {
 
 // claimWhile starts the next unit of the workload in what is free once all that is
 // releasing has left.
-func (s *Solver) claimWhile(k *Work, it queue.Item, f *Form) (outcome, error) {
-	s.claims, s.waitsForItself = true, k.Status == leaving
+func (s *Solver) claimWhile(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome, error) {
+	s.claims, s.waitsForItself = true, k.Status == cluster.WaitsForLeavers
 	defer func() { s.claims, s.waitsForItself = false, false }()
 	return s.start(k, it, f)
 }
 
 // mayClaim says whether who waits may claim what others are leaving by itself. What
 // grows into spare resources waits until they are spare (L3).
-func (p *Pool) mayClaim(now attempt) bool {
+func mayClaim(p *cluster.Pool, now attempt) bool {
 	return p.Policy.ClaimLeaving && now != growing && p.Index.Releasing()
 }
 
@@ -200,7 +201,7 @@ func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 		made, err = s.preempting().makeRoom(it, at)
 	}
 	room := made
-	fresh := k.Live < 0 || !s.world.holds(k)
+	fresh := k.Live < 0 || !s.world.Holds(k)
 	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {
 		made, room, err = s.startSmaller(k, it, at, d.Ladder[i:i+1])
 	}
@@ -217,7 +218,7 @@ func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 
 // startSmaller starts a halving workload at a smaller size, in free space or in
 // room made for it.
-func (s *Solver) startSmaller(k *Work, it queue.Item, at int16, add []int32) (starts, room bool, err error) {
+func (s *Solver) startSmaller(k *cluster.Work, it queue.Item, at int16, add []int32) (starts, room bool, err error) {
 	f, d := s.world.FormOf(k, at), s.world.Definition(k, at)
 	unit := gang.Unit{Add: add}
 	asks, err := s.unitAsks(d, unit, true)
@@ -227,7 +228,7 @@ func (s *Solver) startSmaller(k *Work, it queue.Item, at int16, add []int32) (st
 	asks = slices.Clone(asks)
 	it.Form = at
 	result, err := s.tryUnit(k, it, f, unit, asks)
-	if result != started && err == nil && s.pool.mayClaim(s.phase) {
+	if result != started && err == nil && mayClaim(s.pool, s.phase) {
 		s.claims = true
 		result, err = s.tryUnit(k, it, f, unit, asks)
 		s.claims = false
@@ -235,7 +236,7 @@ func (s *Solver) startSmaller(k *Work, it queue.Item, at int16, add []int32) (st
 	if result == started || err != nil {
 		return result == started && err == nil, false, err
 	}
-	if s.phase != withinLines || !s.pool.Policy.makesRoom() {
+	if s.phase != withinLines || !makesRoom(&s.pool.Policy) {
 		return false, false, nil
 	}
 	made, err := s.preempting().makeRoomFor(k, it, at, add, asks)
@@ -245,7 +246,7 @@ func (s *Solver) startSmaller(k *Work, it queue.Item, at int16, add []int32) (st
 // madeRoom takes note that somebody had to go: what was refused before may be
 // possible now.
 func (s *Solver) madeRoom() {
-	s.decision.again = true
+	s.decision.Again = true
 	if s.leftover {
 		s.leftover = false
 		s.enqueuing().rearm()
@@ -255,7 +256,7 @@ func (s *Solver) madeRoom() {
 // noteTried notes that the form had its turn and was refused.
 func (s *Solver) noteTried(i int32, f int16) {
 	if k := &s.world.Works[i]; len(k.Others) == 0 {
-		k.tried = true
+		k.Tried = true
 	} else {
 		s.tried[[2]int32{i, int32(f)}] = true
 	}
@@ -263,7 +264,7 @@ func (s *Solver) noteTried(i int32, f int16) {
 
 func (s *Solver) wasTried(i int32, f int16) bool {
 	if k := &s.world.Works[i]; len(k.Others) == 0 {
-		return k.tried
+		return k.Tried
 	}
 	return s.tried[[2]int32{i, int32(f)}]
 }
@@ -271,15 +272,15 @@ func (s *Solver) wasTried(i int32, f int16) bool {
 // handOn makes the workload's next form the one in turn (G5), if there is one.
 // If that has come up before and was put off, its turn is now; it stood before
 // all that has been decided since.
-func (w *World) handOn(i int32) (bool, error) {
+func handOn(w *cluster.World, i int32) (bool, error) {
 	k := &w.Works[i]
-	f := w.nextForm(k, k.Current+1)
-	if int(k.Current) >= len(k.Others) || w.tied(k) || !w.Definition(k, f).Verdict.OK {
+	f := nextForm(w, k, k.Current+1)
+	if int(k.Current) >= len(k.Others) || isTied(w, k) || !w.Definition(k, f).Verdict.OK {
 		return false, nil
 	}
-	w.journal.keep(w, i)
+	w.Journal.Keep(w, i)
 	k.Current = f
-	s := w.solverOf(k, f)
+	s := solverOf(w, k, f)
 	key := [2]int32{i, int32(f)}
 	it, ok := s.deferred[key]
 	if !ok {
@@ -291,14 +292,14 @@ func (w *World) handOn(i int32) (bool, error) {
 
 // handOver hands on every form that a block keeps back (O4); it says whether
 // there was one.
-func (w *World) handOver() (bool, error) {
+func handOver(w *cluster.World) (bool, error) {
 	some := false
 	for i := 0; i < len(w.Works) && w.Alternatives; i++ {
 		k := &w.Works[i]
-		if len(k.Others) == 0 || k.Status != waiting && !w.mayClaimAgain(int32(i)) || !w.keptBack(int32(i)) {
+		if len(k.Others) == 0 || k.Status != cluster.Waiting && !mayClaimAgain(w, int32(i)) || !keptBack(w, int32(i)) {
 			continue
 		}
-		handed, err := w.handOn(int32(i))
+		handed, err := handOn(w, int32(i))
 		if err != nil {
 			return some, err
 		}
@@ -309,9 +310,9 @@ func (w *World) handOver() (bool, error) {
 
 // keptBack says whether the form in turn of workload i never gets its turn,
 // because another workload blocks its queue or pool.
-func (w *World) keptBack(i int32) bool {
+func keptBack(w *cluster.World, i int32) bool {
 	k := &w.Works[i]
-	s := w.solverOf(k, k.Current)
+	s := solverOf(w, k, k.Current)
 	if s.wasTried(i, k.Current) || s.orderOf(w.Definition(k, k.Current)) != s.main {
 		return false
 	}
@@ -320,11 +321,11 @@ func (w *World) keptBack(i int32) bool {
 
 // start looks for the first unit of the item's workload that the rules admit
 // and that finds a place, and commits it.
-func (s *Solver) start(k *Work, it queue.Item, f *Form) (outcome, error) {
+func (s *Solver) start(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.Definitions[f.Definition]
-	if k.Live >= 0 && w.holds(k) {
-		held := w.live[k.Live].held
+	if k.Live >= 0 && w.Holds(k) {
+		held := w.Live[k.Live].Held
 		if len(d.Ladder) > 0 {
 			return s.tryNext(k, it, f, held)
 		}
@@ -332,28 +333,28 @@ func (s *Solver) start(k *Work, it queue.Item, f *Form) (outcome, error) {
 		return result, err
 	}
 	used := s.placer.UsedNodes || s.claims || len(s.promises.list) > 0 // is remembered of other places than these
-	if !used && d.refused.stands(p) {
+	if !used && d.Refused.Stands(p) {
 		s.decision.Work.Remembered++
 		return byCapacity, nil
 	}
 	if !d.Unsure {
 		result, err := s.tryUnit(k, it, f, d.Unit, d.Asks)
 		if result == byCapacity && !used {
-			d.refused = p.untilFreed()
+			d.Refused = p.UntilFreed()
 		}
 		return result, err
 	}
 	result, everywhere, err := s.tryUnits(k, it, f, nil)
 	if everywhere && !p.Classed() && !used {
-		d.refused = p.untilChanged()
+		d.Refused = p.UntilChanged()
 	}
 	return result, err
 }
 
 // tryNext tries the one unit that a halving workload grows by.
-func (s *Solver) tryNext(k *Work, it queue.Item, f *Form, held []int32) (outcome, error) {
+func (s *Solver) tryNext(k *cluster.Work, it queue.Item, f *cluster.Form, held []int32) (outcome, error) {
 	d := &s.pool.Definitions[f.Definition]
-	unit, verdict := d.Next(held)
+	unit, verdict := NextUnit(d, held)
 	if !verdict.OK {
 		return byRules, nil
 	}
@@ -367,10 +368,10 @@ func (s *Solver) tryNext(k *Work, it queue.Item, f *Form, held []int32) (outcome
 // tryUnits tries the units that may start next, in order of preference, until
 // one starts. everywhere says that all were refused for want of a place, which
 // is so for every queue.
-func (s *Solver) tryUnits(k *Work, it queue.Item, f *Form, held []int32) (result outcome, everywhere bool, err error) {
+func (s *Solver) tryUnits(k *cluster.Work, it queue.Item, f *cluster.Form, held []int32) (result outcome, everywhere bool, err error) {
 	d := &s.pool.Definitions[f.Definition]
 	result, everywhere = byRules, true
-	for s.walk.Reset(d.Gang, held, d.choices()); ; {
+	for s.walk.Reset(d.Gang, held, d.Choices()); ; {
 		unit, ok := s.walk.Next()
 		if !ok {
 			return result, everywhere, nil
@@ -390,7 +391,7 @@ func (s *Solver) tryUnits(k *Work, it queue.Item, f *Form, held []int32) (result
 
 // unitAsks is what the unit adds to use before the classes of its places are
 // known.
-func (s *Solver) unitAsks(d *Definition, unit gang.Unit, fresh bool) (quota.Amounts, error) {
+func (s *Solver) unitAsks(d *cluster.Definition, unit gang.Unit, fresh bool) (quota.Amounts, error) {
 	asks, err := d.Gang.Amounts(s.asks, unit)
 	if err == nil && fresh && s.pool.Counted {
 		asks = append(asks, quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
@@ -400,7 +401,7 @@ func (s *Solver) unitAsks(d *Definition, unit gang.Unit, fresh bool) (quota.Amou
 }
 
 // tryUnit starts the unit if the rules admit it and it finds its places.
-func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks quota.Amounts) (outcome, error) {
+func (s *Solver) tryUnit(k *cluster.Work, it queue.Item, f *cluster.Form, unit gang.Unit, asks quota.Amounts) (outcome, error) {
 	p := s.pool
 	if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok {
 		return byRules, nil
@@ -437,43 +438,43 @@ func (s *Solver) tryUnit(k *Work, it queue.Item, f *Form, unit gang.Unit, asks q
 // leavesFirst says whether the workload was evicted in this solve and would start in the
 // same form with other tasks than those that leave: none of it could move, so it makes no
 // room until they have left (S5).
-func (w *World) leavesFirst(k *Work, it queue.Item, unit gang.Unit) bool {
-	if !k.evicted(w) || it.Form != w.live[k.Live].form {
+func leavesFirst(w *cluster.World, k *cluster.Work, it queue.Item, unit gang.Unit) bool {
+	if !wasEvicted(k, w) || it.Form != w.Live[k.Live].Form {
 		return false
 	}
-	l := &w.live[k.Live]
-	return !slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool {
-		return h.Phase == Running && !h.fresh && unit.Add[h.Set] > 0
+	l := &w.Live[k.Live]
+	return !slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool {
+		return h.Phase == cluster.Running && !h.Fresh && unit.Add[h.Set] > 0
 	})
 }
 
 // outgrows says whether a workload with a ladder was evicted in this solve and would start
 // with more than ran of it: what ran goes on, and to grow it makes no room (L1).
-func (w *World) outgrows(k *Work, it queue.Item, add []int32) bool {
-	if !k.evicted(w) || it.Form != w.live[k.Live].form || len(w.Definition(k, it.Form).Ladder) == 0 {
+func outgrows(w *cluster.World, k *cluster.Work, it queue.Item, add []int32) bool {
+	if !wasEvicted(k, w) || it.Form != w.Live[k.Live].Form || len(w.Definition(k, it.Form).Ladder) == 0 {
 		return false
 	}
-	l, ran := &w.live[k.Live], int32(0)
-	for at := l.from; at < l.to; at++ {
-		if h := &w.Holdings[at]; h.Phase == Running && !h.fresh {
+	l, ran := &w.Live[k.Live], int32(0)
+	for at := l.From; at < l.To; at++ {
+		if h := &w.Holdings[at]; h.Phase == cluster.Running && !h.Fresh {
 			ran++
 		}
 	}
 	return add[0] > ran
 }
 
-// evicted says whether all that ran of the workload has gone in this solve.
-func (k *Work) evicted(w *World) bool {
-	if k.Live < 0 || w.holds(k) {
+// wasEvicted says whether all that ran of the workload has gone in this solve.
+func wasEvicted(k *cluster.Work, w *cluster.World) bool {
+	if k.Live < 0 || w.Holds(k) {
 		return false
 	}
-	l := &w.live[k.Live]
-	return slices.ContainsFunc(w.Holdings[l.from:l.to], func(h Holding) bool { return h.Phase == Running && !h.fresh })
+	l := &w.Live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool { return h.Phase == cluster.Running && !h.Fresh })
 }
 
 // placeUnit takes places for the unit, which are in s.places then, and returns
 // what it is charged there; or takes none. It keeps what is promised to others.
-func (s *Solver) placeUnit(r reach, f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+func (s *Solver) placeUnit(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	if s.passes = 0; len(s.promises.list) > 0 {
 		return s.promising().placeBeside(r, f, d, unit, beside, asks)
 	}
@@ -481,7 +482,7 @@ func (s *Solver) placeUnit(r reach, f *Form, d *Definition, unit gang.Unit, besi
 }
 
 // placeAnywhere is placeUnit without a look at what is promised.
-func (s *Solver) placeAnywhere(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+func (s *Solver) placeAnywhere(f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	charge, found, err := s.findPlaces(f, d, unit, beside, asks)
 	if found && err == nil && s.claims {
 		err = s.claimTogether(d, unit)
@@ -489,7 +490,7 @@ func (s *Solver) placeAnywhere(f *Form, d *Definition, unit gang.Unit, beside ga
 	return charge, found, err
 }
 
-func (s *Solver) findPlaces(f *Form, d *Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
+func (s *Solver) findPlaces(f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts) (quota.Amounts, bool, error) {
 	tight := len(s.classShortfalls(f, d, unit)) > 0
 	if tight && !d.Gang.Constrained() {
 		return s.placeByClass(f, d, unit, asks)
@@ -525,7 +526,7 @@ func (s *Solver) findPlaces(f *Form, d *Definition, unit gang.Unit, beside gang.
 // (O5): while nothing is freed, none ever will. A trial with something put
 // aside remembers nothing.
 func (s *Solver) isRefused(shape placement.Shape) bool {
-	return int(shape) < len(s.refused) && s.refused[shape].stands(s.pool)
+	return int(shape) < len(s.refused) && s.refused[shape].Stands(s.pool)
 }
 
 func (s *Solver) refuseShape(shape placement.Shape) {
@@ -533,63 +534,55 @@ func (s *Solver) refuseShape(shape placement.Shape) {
 		return
 	}
 	if int(shape) >= len(s.refused) {
-		s.refused = append(s.refused, make([]memo, int(shape)+1-len(s.refused))...)
+		s.refused = append(s.refused, make([]cluster.Memo, int(shape)+1-len(s.refused))...)
 	}
-	s.refused[shape] = s.pool.untilFreed()
+	s.refused[shape] = s.pool.UntilFreed()
 }
 
 // commit charges the unit whose places were found and writes its action.
-func (s *Solver) commit(k *Work, it queue.Item, f *Form, unit gang.Unit, charge quota.Amounts) error {
+func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts) error {
 	w, p := s.world, s.pool
-	w.journal.keep(w, it.ID)
-	p.changes++
+	w.Journal.Keep(w, it.ID)
+	p.Changes++
 	s.promising().fulfil(it.ID)
 	s.startedToClaim = s.startedToClaim || s.claims
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
 	}
 	d := &p.Definitions[f.Definition]
-	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.Sets, func(one Shape) bool { return one.Request.Memory > 0 })
-	kind := Resize
-	if k.Status == waiting || k.Status == leaving {
-		kind = Start
-		w.withdraw(k, it)
+	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
+	kind := cluster.Resize
+	if k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers {
+		kind = cluster.Start
+		withdraw(w, k, it)
 	}
-	k.Current, k.Status = it.Form, complete
+	k.Current, k.Status = it.Form, cluster.Complete
 	if k.Live < 0 && d.Elastic {
-		k.Live = int32(len(w.live))
-		w.live = append(w.live, Live{})
+		k.Live = int32(len(w.Live))
+		w.Live = append(w.Live, cluster.Live{})
 	}
 	if k.Live >= 0 {
-		l := &w.live[k.Live]
-		if len(l.held) != len(d.Sets) || kind == Start && !w.tied(k) {
-			*l = Live{held: w.settling().newCounts(len(d.Sets)), from: l.from, to: l.to, form: l.form, leaving: l.leaving}
+		l := &w.Live[k.Live]
+		if len(l.Held) != len(d.Sets) || kind == cluster.Start && !isTied(w, k) {
+			*l = cluster.Live{Held: w.NewCounts(len(d.Sets)), From: l.From, To: l.To, Form: l.Form, Leaving: l.Leaving}
 		}
 	}
-	w.booking().start(it.ID, kind, unit, s.places, s.cut, s.passes)
-	w.booking().retell(it.ID)
+	w.Booking().Start(it.ID, kind, unit, s.places, s.cut, s.passes)
+	w.Booking().Retell(it.ID)
 	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
 }
 
-// codeOfStart is the reason of what starts: growth has one (X2).
-func codeOfStart(kind Kind) Code {
-	if kind == Resize {
-		return Grown
-	}
-	return 0
-}
-
 // withdraw takes the other forms of a workload that starts out of the orders,
 // where they would stand before work that still waits.
-func (w *World) withdraw(k *Work, started queue.Item) {
+func withdraw(w *cluster.World, k *cluster.Work, started queue.Item) {
 	for f := range int16(1 + len(k.Others)) {
 		if f == started.Form {
 			continue
 		}
-		s, form := w.solverOf(k, f), w.FormOf(k, f)
-		it := s.asOrdered(queue.Item{Priority: form.Priority, Due: w.due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: started.ID, Form: f})
+		s, form := solverOf(w, k, f), w.FormOf(k, f)
+		it := s.asOrdered(queue.Item{Priority: form.Priority, Due: w.Due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: started.ID, Form: f})
 		s.orderOf(w.Definition(k, f)).Remove(int(form.Queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}

@@ -1,13 +1,17 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/allotsched/allot/internal/cluster"
+)
 
 // TestCountedStop: passes are stopped after few turns where units are taken again and again,
 // and only there (M5). Before there was such a stop a solve took 25,000 starts and minutes.
 func TestCountedStop(t *testing.T) {
-	w := &World{Works: make([]Work, 2), Pools: []*Pool{{Definitions: []Definition{{Counts: []int32{3, 1}}}}}}
+	w := &cluster.World{Works: make([]cluster.Work, 2), Pools: []*cluster.Pool{{Definitions: []cluster.Definition{{Counts: []int32{3, 1}}}}}}
 	for i := range w.Works {
-		w.Works[i].Form = Form{}
+		w.Works[i].Form = cluster.Form{}
 	}
 	for _, c := range []struct {
 		passes, takings int
@@ -20,7 +24,7 @@ func TestCountedStop(t *testing.T) {
 		{1_000, 0, false},
 		{1, 1_000, false}, // many victims at once
 	} {
-		w.Room = &Table{takings: make([]taking, c.takings)}
+		w.Room = &cluster.Table{Takings: make([]cluster.Taking, c.takings)}
 		if got := stopsPasses(w, c.passes); got != c.want {
 			t.Errorf("%d passes, %d takings: stopped %v", c.passes, c.takings, got)
 		}

@@ -6,111 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
-
-// Never is the time of what has no known end, and the duration of what has no end.
-const Never = math.MaxInt64
-
-// Times are how long a workload takes, in microseconds (B1). Those that take unlike times ask
-// unlike things, where anything is promised.
-type Times struct {
-	// Duration is how long it is expected to run, at most its Limit; Limit is after how long
-	// the host ends it. Never is not known, and no limit.
-	Duration, Limit int64
-	// Least is for how long it is content to run, where it is cut to fit a hole; 0 is that it
-	// never is.
-	Least int64
-}
-
-// Unknown are the times of what nothing is known of.
-var Unknown = Times{Duration: Never, Limit: Never}
-
-// A Reserve is for whom a pool keeps places free (B3, B4); the zero Reserve is for nobody.
-// Times are in microseconds.
-type Reserve struct {
-	// Depth is how many promises there are at most; 0 promises nothing.
-	Depth int
-	// GangsOnly promises to gangs alone, FromPriority to work of this priority or a higher
-	// one; After is for how long it must have waited.
-	GangsOnly    bool
-	FromPriority int32
-	After        int64
-	// MaxPromises is how many the workloads of one queue have at most; 0 is no bound.
-	MaxPromises int
-	// MaxHeld is how much of the pool's devices promises may keep idle, in milli, MaxHold
-	// for how long.
-	MaxHeld, MaxHold int64
-	// ChargeHeld has what promises keep idle be told.
-	ChargeHeld bool
-	// Gather has places be kept free for one workload for which no time is known (B8).
-	Gather bool
-	// RatherWait: who has a promise at most so far away makes no room.
-	RatherWait int64
-	// TrustDurations judges what may pass by its expected duration too.
-	TrustDurations bool
-	// Evictable lets what is preemptible take what is promised, behind that.
-	Evictable bool
-	// Horizon and Resolution are those of the profile (B2).
-	Horizon, Resolution int64
-}
-
-// A Promise is a time and places that a waiting workload has been given to start at (B4,
-// B7).
-type Promise struct {
-	At       int64
-	Entitled bool // it was within its lines
-	Form     int16
-	// Tasks are its tasks with their places, by pod set; the node is none of a place that is
-	// not there any more.
-	Tasks []TaskPlace
-	// WaitsFor are the workloads without whose end it could not begin then, by ID. Made is when this promise
-	// was made, First the time that was promised first.
-	WaitsFor    []int32
-	Made, First int64
-	// Gathers: its time is not known, and At Never (B8); HeldSince is since when.
-	Gathers   bool
-	HeldSince int64
-}
-
-// A Change is what a plan does to a promise: each has the value of its exported
-// [PromiseChange].
-type Change uint8
-
-const (
-	// Kept: it stands as it was.
-	Kept Change = iota
-	// Made: the workload had none.
-	Made
-	// Earlier: it starts earlier than was promised.
-	Earlier
-	// Moved: it has other places at the same time.
-	Moved
-	// Later: it starts later.
-	Later
-	// Withdrawn: there is none any more.
-	Withdrawn
-)
-
-// A Reservation is a promise as it stands after the plan, or one that is withdrawn.
-type Reservation struct {
-	Work    int32
-	Change  Change
-	Cause   *Verdict // of what is later or withdrawn
-	Promise Promise
-	// Held is by plain resource of its pool what of its places nobody uses now, where that is
-	// charged.
-	Held []int64
-}
-
-// later is a time so much later than another; Never is never.
-func later(t, by int64) int64 {
-	if by >= Never-max(t, 0) {
-		return Never
-	}
-	return t + by
-}
 
 // A charged is what is charged to a queue.
 type charged struct {
@@ -142,9 +41,9 @@ func (s promising) newProfile() *placement.Profile {
 	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
-		if h.Phase == Terminating && w.NodePool[h.Node] == s.index {
-			shape, _ := w.settling().footprint(h)
-			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.place(w)})
+		if h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index {
+			shape, _ := w.Footprint(h)
+			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.Place(w)})
 		}
 	}
 	for i, one := range s.behind().standing() {
@@ -157,17 +56,17 @@ func (s promising) newProfile() *placement.Profile {
 }
 
 // stayOf is a task that stands, up to when it is predicted to end or to be evicted.
-func (s promising) stayOf(i int32, one *Seat) placement.Stay {
+func (s promising) stayOf(i int32, one *cluster.Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
-	goes, _ := s.pool.evictedAt(w, k, &one.TaskPlace)
-	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.place(w), Until: min(one.endsIn(w, k), goes), Of: one.told()}
+	goes, _ := s.pool.EvictedAt(w, k, &one.TaskPlace)
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.Place(w), Until: min(endsIn(one, w, k), goes), Of: toldApart(one)}
 }
 
 // standing yields who stands in the pool, task by task.
-func (s behind) standing() iter.Seq2[int32, *Seat] {
+func (s behind) standing() iter.Seq2[int32, *cluster.Seat] {
 	w := s.world
-	return func(yield func(int32, *Seat) bool) {
+	return func(yield func(int32, *cluster.Seat) bool) {
 		for _, i := range s.pool.Works {
 			k := &w.Works[i]
 			for at := range w.Room.Seats[i] {
@@ -182,32 +81,32 @@ func (s behind) standing() iter.Seq2[int32, *Seat] {
 
 // standersOn are who stands in a pool, by node.
 type standersOn struct {
-	changes int64 // Pool.changes when they were listed, plus one
+	changes int64 // Pool.Changes when they were listed, plus one
 	from    []int32
 	works   []int32 // one after the other where several tasks of one are on a node
 }
 
 // standingOn yields who stands on the nodes of a promise, task by task.
-func (s behind) standingOn(p *promise) iter.Seq2[int32, *Seat] {
+func (s behind) standingOn(p *promise) iter.Seq2[int32, *cluster.Seat] {
 	w, on := s.world, &s.promises.standersOn
-	if on.changes != s.pool.changes+1 {
+	if on.changes != s.pool.Changes+1 {
 		var nodes, works []int32
 		for i, one := range s.standing() {
 			nodes, works = append(nodes, w.Position[one.Node]), append(works, i)
 		}
-		from, order := group(len(s.pool.Nodes), len(works), func(at int) int32 { return nodes[at] })
+		from, order := cluster.Group(len(s.pool.Nodes), len(works), func(at int) int32 { return nodes[at] })
 		for i, at := range order {
 			order[i] = works[at]
 		}
-		*on = standersOn{s.pool.changes + 1, from, order}
+		*on = standersOn{s.pool.Changes + 1, from, order}
 	}
-	return func(yield func(int32, *Seat) bool) {
+	return func(yield func(int32, *cluster.Seat) bool) {
 		for at := range p.stays {
 			v := p.stays[at].Place.Node
 			if v < 0 || slices.ContainsFunc(p.stays[:at], func(one placement.Stay) bool { return one.Place.Node == v }) {
 				continue
 			}
-			last := int32(None)
+			last := int32(cluster.None)
 			for _, i := range on.works[on.from[v]:on.from[v+1]] {
 				if i == last {
 					continue
@@ -228,7 +127,7 @@ func (s admitting) useOverTime() []ended {
 	if s.promises.tree != nil {
 		return s.promises.tree
 	}
-	out := slices.DeleteFunc(s.use(), func(a ended) bool { return a.until == Never && len(a.behind) == 0 })
+	out := slices.DeleteFunc(s.use(), func(a ended) bool { return a.until == cluster.Never && len(a.behind) == 0 })
 	slices.SortStableFunc(out, func(a, b ended) int { return cmp.Compare(a.until, b.until) })
 	s.promises.tree = out
 	return out
@@ -245,13 +144,13 @@ func (s admitting) use() []ended {
 		}
 		f, d, last := w.FormOf(k, k.Current), w.Definition(k, k.Current), int64(math.MinInt64)
 		for at := range seats {
-			end := seats[at].endsIn(w, k)
+			end := endsIn(&seats[at], w, k)
 			last = max(last, end)
-			charge := s.pool.chargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].step, seats[at].commit, seats[at].Node, seats[at].Devices})
+			charge := s.pool.ChargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].Step, seats[at].Commit, seats[at].Node, seats[at].Devices})
 		}
 		if s.pool.Counted {
-			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1, None, 0})
+			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1, cluster.None, 0})
 		}
 	}
 	return out
@@ -285,7 +184,7 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 // binds says whether quotas or limits could keep a promise out at any time: not where it is
 // let in beside all that stands now and all that is promised. Where queues keep from lending, that tells nothing: the
 // less such a queue uses, the more it keeps (Q5).
-func (s admitting) binds(f *Form, asks quota.Amounts) bool {
+func (s admitting) binds(f *cluster.Form, asks quota.Amounts) bool {
 	if s.pool.Lends {
 		return true
 	}
@@ -322,7 +221,7 @@ func (s admitting) promisedTo() []charged {
 
 // until is when a promise has ended, if it begins at its time: rounded up, as what runs ends.
 func (s admitting) until(p *promise) int64 {
-	return s.promises.profile.Round(later(p.at, p.duration))
+	return s.promises.profile.Round(cluster.TimeAfter(p.at, p.duration))
 }
 
 // allLetIn says whether the queues let all in that is promised, and one more or nil, beside all
@@ -389,7 +288,7 @@ func (s admitting) chargeOf(p *promise) quota.Amounts {
 
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
 // before another.
-func (s admitting) admittedIn(from, until int64, f *Form, asks quota.Amounts, whose func(*promise) bool) bool {
+func (s admitting) admittedIn(from, until int64, f *cluster.Form, asks quota.Amounts, whose func(*promise) bool) bool {
 	times := []int64{from}
 	for _, other := range s.promises.list {
 		if other.at > from && other.at < until && whose(other) {
@@ -408,7 +307,7 @@ func (s admitting) admittedIn(from, until int64, f *Form, asks quota.Amounts, wh
 
 // admittedUntil says whether the queues let a promise in that binds, at its own time, where
 // the unit at hand is still in use of its queue.
-func (s admitting) admittedUntil(r reach, f *Form, asks quota.Amounts, bound func(*promise) bool) bool {
+func (s admitting) admittedUntil(r reach, f *cluster.Form, asks quota.Amounts, bound func(*promise) bool) bool {
 	if !s.binds(f, asks) {
 		return true
 	}
@@ -436,7 +335,7 @@ func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, boo
 	}
 	others := func(other *promise) bool { return other != p }
 	for at, some := from, true; some && at < window.Before; at, some = s.promises.profile.NextEnd(at) {
-		if s.admittedIn(at, s.promises.profile.Round(later(at, p.duration)), f, p.asks, others) {
+		if s.admittedIn(at, s.promises.profile.Round(cluster.TimeAfter(at, p.duration)), f, p.asks, others) {
 			return at, true
 		}
 	}

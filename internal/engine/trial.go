@@ -4,12 +4,15 @@ import (
 	"context"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/difference"
+	"github.com/allotsched/allot/internal/settling"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
-// An Incremental goes the rounds of a solve (World.Decide) with the orders that it keeps,
+// An Incremental goes the rounds of a solve (Decide) with the orders that it keeps,
 // and with a bound: of whom it is plain that they are refused, a turn is none. Where the
 // bound does not hold, as room may have to be made, the rounds are gone once more without
 // it, by orders that are filled anew.
@@ -21,10 +24,10 @@ const mostStarts = 256
 // A trial is one decision by the orders that are kept, and what it takes to take it back.
 type trial struct {
 	*Incremental
-	decision *Decision
+	decision *cluster.Decision
 
 	starts []int32 // works
-	held   int     // len of world.live before
+	held   int     // len of world.Live before
 	told   bool    // of the table
 	moves  []orderMove
 	memos  []trialMemo
@@ -44,15 +47,15 @@ type orderMove struct {
 
 // A trialMemo is what a definition remembered before the first start.
 type trialMemo struct {
-	definition *Definition
-	refused    memo
+	definition *cluster.Definition
+	refused    cluster.Memo
 }
 
 // A trialMark is how far the journals of a pool were, and what its solver knew.
 type trialMark struct {
 	index   placement.Mark
 	tree    quota.Mark
-	refused []memo
+	refused []cluster.Memo
 }
 
 // A keptLine is who waits in a pool, in the orders that are kept: of each kind the first.
@@ -69,7 +72,7 @@ type keptLine struct {
 }
 
 // Decide decides on what has been told, and leaves it as it was.
-func (t *Incremental) Decide(ctx context.Context) (*Decision, error) {
+func (t *Incremental) Decide(ctx context.Context) (*cluster.Decision, error) {
 	d, ok, err := t.decide(ctx)
 	if ok || err != nil {
 		return d, err
@@ -79,28 +82,28 @@ func (t *Incremental) Decide(ctx context.Context) (*Decision, error) {
 
 // decide goes the rounds by the orders that are kept; ok is false where the bound does
 // not tell what is decided.
-func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err error) {
+func (t *Incremental) decide(ctx context.Context) (d *cluster.Decision, ok bool, err error) {
 	if err := ctx.Err(); err != nil || t.special > 0 || !t.suited {
 		return nil, false, err
 	}
 	w := t.world
 	t.resumeEffort()
-	d = &Decision{World: w}
-	one := &trial{Incremental: t, decision: d, held: len(w.live), told: w.Room.told, moves: t.spareMoves[:0]}
-	w.journal = t.journal.begin()
-	w.Room.told = false // nobody asks the evaluators, who need not follow
+	d = &cluster.Decision{World: w}
+	one := &trial{Incremental: t, decision: d, held: len(w.Live), told: w.Room.Told, moves: t.spareMoves[:0]}
+	w.Journal = t.journal.Begin()
+	w.Room.Told = false // nobody asks the evaluators, who need not follow
 	t.displace(d)
 	for _, q := range t.pools {
 		q.solver.ctx, q.solver.decision, q.solver.kept = ctx, d, &keptLine{trial: one, pool: q}
 		one.marks = append(one.marks, trialMark{q.pool.Index.Mark(), q.pool.Tree.Mark(), nil})
 	}
-	if d.unplain = one.mayMakeRoom(); !d.unplain {
-		err = w.rounds(d)
+	if d.Unplain = one.mayMakeRoom(); !d.Unplain {
+		err = rounds(w, d)
 	}
-	if ok = err == nil && !d.unplain; ok {
-		if err = w.Close(d); err == nil {
-			w.tellActions(d)
-			d.keepPromises()
+	if ok = err == nil && !d.Unplain; ok {
+		if err = difference.Close(w, d); err == nil {
+			tellActions(w, d)
+			keepPromises(d)
 		}
 	}
 	one.takeBack()
@@ -108,12 +111,12 @@ func (t *Incremental) decide(ctx context.Context) (d *Decision, ok bool, err err
 }
 
 // displace writes what has been lost with nodes (S7), by workload.
-func (t *Incremental) displace(d *Decision) {
+func (t *Incremental) displace(d *cluster.Decision) {
 	w := t.world
 	list := SortedKeys(t.displaced)
-	slices.SortFunc(list, w.dividing().compareIDs)
+	slices.SortFunc(list, w.CompareIDs)
 	for _, i := range list {
-		w.settling().readTasks(d, i, nil, nil)
+		settling.Of(w).ReadTasks(d, i, nil, nil)
 	}
 }
 
@@ -129,20 +132,20 @@ func (l *keptLine) lineUp() {
 }
 
 // isHead says whether the item is the first of its kind.
-func (l *keptLine) isHead(k *Work, it queue.Item) bool {
+func (l *keptLine) isHead(k *cluster.Work, it queue.Item) bool {
 	first, some := l.kindOf(k, it).items.First()
 	return some && first == it
 }
 
 // kindOf is the kind of an item.
-func (l *keptLine) kindOf(k *Work, it queue.Item) *waitingClass {
+func (l *keptLine) kindOf(k *cluster.Work, it queue.Item) *waitingClass {
 	return &l.pool.kinds[l.pool.kindAt(l.pool.keyOf(it.ID, k, it.Stage > 0))]
 }
 
 // plainlyRefused says of who has its turn whether he would be refused; otherwise it is
 // tried, and what the definitions remember is kept. Before the first start that he has no
 // place is found out first, as it will be true of the next decision as well.
-func (l *keptLine) plainlyRefused(k *Work, it queue.Item) bool {
+func (l *keptLine) plainlyRefused(k *cluster.Work, it queue.Item) bool {
 	kind := l.kindOf(k, it)
 	kind.turned = l.pool.look
 	if len(l.starts) == 0 && !l.mayStart(kind) || len(l.starts) > 0 && !l.pool.admits(kind, l.pool.solver.phase) {
@@ -161,12 +164,12 @@ func (l *keptLine) started(order *queue.Queues, it queue.Item) {
 	l.starts = append(l.starts, it.ID)
 	q.run(&k.Form, true) // it might be evicted again
 	l.drop(q.kindAt(q.keyOf(it.ID, k, it.Stage > 0)), it)
-	if d := w.Definition(k, 0); d.Elastic && w.wants(k) {
-		if next, ok := w.item(it.ID, 0); ok {
+	if d := w.Definition(k, 0); d.Elastic && wantsMore(w, k) {
+		if next, ok := itemOf(w, it.ID, 0); ok {
 			l.join(q.solver.asOrdered(next), k)
 		}
 	}
-	if l.decision.unplain = len(l.starts) > mostStarts || l.mayMakeRoom(); !l.decision.unplain {
+	if l.decision.Unplain = len(l.starts) > mostStarts || l.mayMakeRoom(); !l.decision.Unplain {
 		l.look(order)
 	}
 }
@@ -195,7 +198,7 @@ func (l *keptLine) drop(at int32, it queue.Item) {
 }
 
 // join lets a workload that started wait for its next task.
-func (l *keptLine) join(it queue.Item, k *Work) {
+func (l *keptLine) join(it queue.Item, k *cluster.Work) {
 	q := l.pool
 	at := q.kindAt(q.keyOf(it.ID, k, it.Stage > 0))
 	kind := &q.kinds[at]
@@ -232,7 +235,7 @@ func (t *trial) remember() {
 	for at, q := range t.pools {
 		for _, d := range q.active {
 			d := &q.pool.Definitions[d]
-			t.memos = append(t.memos, trialMemo{d, d.refused})
+			t.memos = append(t.memos, trialMemo{d, d.Refused})
 		}
 		t.marks[at].refused = slices.Clone(q.solver.refused)
 	}
@@ -254,15 +257,15 @@ func (t *trial) takeBack() {
 			m.pool.add(m.kind, m.item)
 		}
 	}
-	w.journal.undo(w)
-	w.journal, w.Room.told = nil, t.told
-	w.Room.rest()
+	w.Journal.Undo(w)
+	w.Journal, w.Room.Told = nil, t.told
+	w.Room.Rest()
 	for _, i := range t.starts {
 		f := &w.Works[i].Form
 		t.pools[f.Pool].run(f, false)
 	}
-	clear(w.live[t.held:])
-	w.live = w.live[:t.held]
+	clear(w.Live[t.held:])
+	w.Live = w.Live[:t.held]
 	for at, q := range t.pools {
 		q.solver.kept, q.solver.phase = nil, withinLines
 		q.solver.enqueuing().unblock()
@@ -277,6 +280,6 @@ func (t *trial) takeBack() {
 		t.pools[f.Pool].touch(f.Queue)
 	}
 	for _, m := range t.memos {
-		m.definition.refused = m.refused
+		m.definition.Refused = m.refused
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -12,7 +13,7 @@ import (
 // of the order has had a turn as things stand now.
 func (l *keptLine) look(order *queue.Queues) {
 	l.pool.look++
-	l.order, l.witness, l.unseen = order, None, len(l.pool.active)
+	l.order, l.witness, l.unseen = order, cluster.None, len(l.pool.active)
 	if l.pool.solver.phase == growing || slices.Contains(l.over, order) {
 		l.unseen = 0
 	}
@@ -23,12 +24,12 @@ func (l *keptLine) look(order *queue.Queues) {
 // all others need not be looked at again.
 func (l *keptLine) someMayStart() bool {
 	q := l.pool
-	if l.witness != None && q.kinds[l.witness].turned != q.look {
+	if l.witness != cluster.None && q.kinds[l.witness].turned != q.look {
 		return true
 	}
-	for l.witness = None; l.unseen > 0; l.unseen-- {
+	for l.witness = cluster.None; l.unseen > 0; l.unseen-- {
 		l.at %= len(q.active)
-		if l.witness = l.witnessOf(q.active[l.at]); l.witness != None {
+		if l.witness = l.witnessOf(q.active[l.at]); l.witness != cluster.None {
 			return true
 		}
 		l.at++
@@ -40,14 +41,14 @@ func (l *keptLine) someMayStart() bool {
 func (l *keptLine) witnessOf(d int32) int32 {
 	q := l.pool
 	if q.solver.orderOf(&q.pool.Definitions[d]) != l.order {
-		return None
+		return cluster.None
 	}
 	for _, at := range q.asked[d].kinds {
 		if k := &q.kinds[at]; k.turned != q.look && l.mayStart(k) {
 			return at
 		}
 	}
-	return None
+	return cluster.None
 }
 
 // mayStart says whether one of the kind may start as things stand: some node takes what it
@@ -69,8 +70,8 @@ func (l *keptLine) pass(order *queue.Queues) {
 		return
 	}
 	l.over = append(l.over, order)
-	for i := 0; i < len(q.kinds) && len(l.starts) > 0 && q.solver.phase == withinLines && !l.decision.unplain; i++ {
-		l.decision.unplain = q.kinds[i].items.Len() > 0 && l.mayReplace(&q.kinds[i])
+	for i := 0; i < len(q.kinds) && len(l.starts) > 0 && q.solver.phase == withinLines && !l.decision.Unplain; i++ {
+		l.decision.Unplain = q.kinds[i].items.Len() > 0 && l.mayReplace(&q.kinds[i])
 	}
 }
 
@@ -101,7 +102,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	if above {
 		return q.hasPlaceForOne(d, 0)
 	}
-	if d.refused.stands(p) {
+	if d.Refused.Stands(p) {
 		return false
 	}
 	for set, n := range d.Unit.Add {
@@ -112,8 +113,8 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	if d.Unsure || d.Unit.Add[0] == 1 {
 		return true
 	}
-	if q.stillRefused(d.Sets[0].Placed, d.refused) {
-		d.refused = p.untilFreed()
+	if q.stillRefused(d.Sets[0].Placed, d.Refused) {
+		d.Refused = p.UntilFreed()
 		return false
 	}
 	m := p.Index.Mark()
@@ -121,13 +122,13 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	p.Index.Undo(m)
 	s.places = places
 	if !verdict.OK {
-		d.refused = p.untilFreed()
+		d.Refused = p.UntilFreed()
 	}
 	return verdict.OK
 }
 
 // hasPlaceForOne says so of one task of a pod set.
-func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
+func (q *incrementalPool) hasPlaceForOne(d *cluster.Definition, set int) bool {
 	s, shape, strategy := q.solver, d.Sets[set].Placed, d.Place.CPUOnly
 	if d.Sets[set].GPUs > 0 {
 		strategy = d.Place.GPU
@@ -150,7 +151,7 @@ func (q *incrementalPool) hasPlaceForOne(d *Definition, set int) bool {
 // within its lines and finds no place (M9).
 func (l *keptLine) mayReplace(k *waitingClass) bool {
 	q := l.pool
-	if len(l.starts) == 0 || q.pool.Policy.replacedStarts() == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+	if len(l.starts) == 0 || replacedStarts(&q.pool.Policy) == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
 		return false
 	}
 	d := &q.pool.Definitions[k.definition]
@@ -160,7 +161,7 @@ func (l *keptLine) mayReplace(k *waitingClass) bool {
 		if k.above {
 			n = 1
 		}
-		addNeed(need, &d.Sets[set], int64(n))
+		cluster.AddNeed(need, &d.Sets[set], int64(n))
 	}
 	return freeStarts{q.solver}.isFreeInAll(need)
 }
@@ -169,7 +170,7 @@ func (l *keptLine) mayReplace(k *waitingClass) bool {
 // that nobody can (M8).
 func (t *trial) mayMakeRoom() bool {
 	for _, q := range t.pools {
-		if !q.pool.Policy.makesRoom() {
+		if !makesRoom(&q.pool.Policy) {
 			continue
 		}
 		for leaf := range q.byLeaf {

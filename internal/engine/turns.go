@@ -3,18 +3,20 @@ package engine
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/queue"
 )
 
 // TurnsOf are the workloads of a pool that wait, in the order in which they would
 // have their turns, were nobody to start (O1, O2, P7): the first form of each. Who
 // has nothing to start has no turn.
-func (w *World) TurnsOf(pool int32) []int32 {
+func TurnsOf(w *cluster.World, pool int32) []int32 {
 	s := solverAt(w, pool)
 	p := s.pool
-	orders := []*queue.Queues{p.newOrder(w, p.Policy.Order)}
+	orders := []*queue.Queues{division.NewOrder(p, w, p.Policy.Order)}
 	if p.Policy.CPUOnlyApart {
-		orders = []*queue.Queues{p.newOrder(w, queue.Global), orders[0]}
+		orders = []*queue.Queues{division.NewOrder(p, w, queue.Global), orders[0]}
 	}
 	lists := make([][][]queue.Item, len(orders))
 	for at := range lists {
@@ -22,7 +24,7 @@ func (w *World) TurnsOf(pool int32) []int32 {
 	}
 	for _, i := range p.Works {
 		k := &w.Works[i]
-		if !w.MayWait(k) || k.Status != waiting || k.pipelined {
+		if !MayWait(w, k) || k.Status != cluster.Waiting || k.Pipelined {
 			continue
 		}
 		for f := range int16(1 + len(k.Others)) {
@@ -30,7 +32,7 @@ func (w *World) TurnsOf(pool int32) []int32 {
 			if form.Pool != s.index {
 				continue
 			}
-			it, has := w.item(i, f)
+			it, has := itemOf(w, i, f)
 			if !has {
 				continue
 			}
@@ -61,60 +63,18 @@ func (w *World) TurnsOf(pool int32) []int32 {
 // Most of a full cluster runs and asks for nothing. Who may have something to start is
 // looked for once, when all is settled, and kept in a world that is kept.
 
-// seekers are the workloads that wait at rest or may grow, in no order.
-type seekers struct {
-	list []int32
-	at   []int32 // by work: where in the list it is, plus one
-}
-
-// seeks says whether a workload may have something to start as it is.
-func seeks(w *World, i int32) bool {
-	k := &w.Works[i]
-	return k.Status != complete || w.Definition(k, k.Current).Elastic
-}
-
-// seekersOf are those of a world that is settled; nil where they are most.
-func seekersOf(w *World) *seekers {
-	if len(w.live) < len(w.Works)/2 {
-		return nil
-	}
-	out := &seekers{at: make([]int32, len(w.Works))}
-	for i := range w.Works {
-		if seeks(w, int32(i)) {
-			out.put(int32(i), true)
-		}
-	}
-	return out
-}
-
 // seekers are the workloads of the pool that may have something to start: of all those of
 // which that is not known, each once. Where they are known they may be of other pools.
 func (s *Solver) seekers() []int32 {
 	w := s.world
-	if w.seeking == nil {
+	if w.Seeking == nil {
 		return s.pool.Works
 	}
-	out := slices.Clone(w.seeking.list)
-	for _, i := range w.Room.touched {
-		if w.seeking.at[i] == 0 {
+	out := slices.Clone(w.Seeking.List)
+	for _, i := range w.Room.Touched {
+		if w.Seeking.At[i] == 0 {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// put takes a workload in, or out.
-func (s *seekers) put(i int32, seeks bool) {
-	if more := int(i) + 1 - len(s.at); more > 0 {
-		s.at = append(s.at, make([]int32, more)...)
-	}
-	switch at := s.at[i]; {
-	case seeks && at == 0:
-		s.list = append(s.list, i)
-		s.at[i] = int32(len(s.list))
-	case !seeks && at > 0:
-		last := s.list[len(s.list)-1]
-		s.list[at-1], s.at[last] = last, at
-		s.list, s.at[i] = s.list[:len(s.list)-1], 0
-	}
 }

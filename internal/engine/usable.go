@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -25,15 +26,15 @@ type Usable struct {
 // UsableBy tells what form f of workload i could use: of nodes and devices what a task of
 // its next unit would go to were they empty (P1, P2), and where the unit has to be in
 // one domain, of the domains that could hold it (T2, T6).
-func UsableBy(w *World, i int32, f int16) *Usable {
+func UsableBy(w *cluster.World, i int32, f int16) *Usable {
 	k := &w.Works[i]
-	s, d := w.solverOf(k, f), w.Definition(k, f)
+	s, d := solverOf(w, k, f), w.Definition(k, f)
 	unit := gang.Unit{Add: d.Counts}
 	var held []int32
-	if k.Live >= 0 && k.Current == f && w.holds(k) {
-		held = w.live[k.Live].held
+	if k.Live >= 0 && k.Current == f && w.Holds(k) {
+		held = w.Live[k.Live].Held
 	}
-	if next, verdict := d.Next(held); verdict.OK {
+	if next, verdict := NextUnit(d, held); verdict.OK {
 		unit = next
 	}
 	out := &Usable{devices: make([]uint64, len(s.pool.Nodes)), takes: make([][]bool, len(d.Sets)), asks: make([]map[int32]bool, len(d.Sets))}
@@ -50,7 +51,7 @@ func UsableBy(w *World, i int32, f int16) *Usable {
 }
 
 // add adds the nodes of a set, and returns how many of its tasks each would take.
-func (u *Usable) add(s *Solver, set int, shape *Shape) []int64 {
+func (u *Usable) add(s *Solver, set int, shape *cluster.Shape) []int64 {
 	u.takes[set], u.asks[set] = make([]bool, len(u.devices)), make(map[int32]bool)
 	for _, a := range shape.Charge {
 		u.asks[set][a.Resource] = true
@@ -80,7 +81,7 @@ func (u *Usable) stay(nodes []bool) {
 
 // domainsFor marks the nodes of the domains of which one has to hold the unit, and could
 // were it empty; nil where no domain is asked for.
-func domainsFor(s *Solver, i int32, d *Definition, unit gang.Unit, rooms [][]int64) []bool {
+func domainsFor(s *Solver, i int32, d *cluster.Definition, unit gang.Unit, rooms [][]int64) []bool {
 	domains, exact := s.placer.Domains(s.nodes(), d.Gang, unit, s.reprieving().beside(i, d, unit))
 	if domains == nil {
 		return nil
@@ -120,7 +121,7 @@ func holdsAll(nodes []int32, unit gang.Unit, rooms [][]int64) bool {
 // is after the last action, for all who ask who holds what they wait for.
 type Holders struct {
 	Works []Holder
-	pool  *Pool
+	pool  *cluster.Pool
 	// held is task by task where it stands, and which of kinds it is: of one definition's
 	// set, whose charge is by plain resource of the pool asked about.
 	held  []heldTask
@@ -144,7 +145,7 @@ type heldKind struct{ pool, definition, set int32 }
 
 // HoldersOf are the holders of a pool; resourceOf gives a plain resource of it the index
 // that another pool has for it.
-func HoldersOf(w *World, pool int32, resourceOf func(other, resource int32) int32) *Holders {
+func HoldersOf(w *cluster.World, pool int32, resourceOf func(other, resource int32) int32) *Holders {
 	out, known := &Holders{pool: w.Pools[pool]}, make(map[heldKind]int32)
 	var ranks []preempt.EvictionRank // by holder
 	for i, seats := range w.Room.Seats {

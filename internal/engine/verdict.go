@@ -3,221 +3,23 @@ package engine
 import (
 	"slices"
 
-	"github.com/allotsched/allot/gang"
-	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/difference"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/quota"
 )
 
-// The core tells why in codes and indices. What they are called, and what a caller is
-// told, is for write_reason.go alone (X1).
-
-// A Code says what kind of verdict it is: each has the value of its exported [Code],
-// where what it says is told.
-type Code uint8
-
-const (
-	// NodeLost: the node of the tasks is lost (S7).
-	NodeLost Code = iota + 1
-	// DeviceLost: a device of the tasks is unhealthy (S7).
-	DeviceLost
-	// PlaceLost: a claimed place can no longer take its task (S4).
-	PlaceLost
-	// ClaimBroken: what runs and is claimed is below the minimum (S4, G1).
-	ClaimBroken
-	// ReclaimedByQuota: another queue is entitled to it by its quota (R1).
-	ReclaimedByQuota
-	// ReclaimedByShare: another queue is entitled to it by its fair share (R1).
-	ReclaimedByShare
-	// Preempted: a workload of higher priority takes it (E1).
-	Preempted
-	// Consolidated: it moves so that another finds a place (C1).
-	Consolidated
-	// StaleGang: it ran below its minimum for too long (G1).
-	StaleGang
-	// Grown: tasks above the minimum start (G2).
-	Grown
-	// ImpossibleNode: a task fits no node of the empty cluster.
-	ImpossibleNode
-	// ImpossibleGang: the empty cluster takes too few of what must start together.
-	ImpossibleGang
-	// ImpossibleDomain: the constraints leave no place on the empty cluster (T7).
-	ImpossibleDomain
-	// ImpossibleQuota: non-preemptible, and larger than the quota (Q2).
-	ImpossibleQuota
-	// ImpossibleLimit: larger than the limit (Q3).
-	ImpossibleLimit
-	// NotSubmitted: too few of what must start together were submitted (G1).
-	NotSubmitted
-	// NotBefore: its time has not come (B1).
-	NotBefore
-	// Leaving: tasks of its own are still leaving (S5).
-	Leaving
-	// ClaimHeld: it waits for places that it claims (S4).
-	ClaimHeld
-	// MaxWorkloads: the queue runs as many workloads as it may (Q10).
-	MaxWorkloads
-	// OverLimit: the limit leaves too little (Q3).
-	OverLimit
-	// OverBorrowingLimit: quota and borrowing limit leave too little (Q3).
-	OverBorrowingLimit
-	// NoQuota: the quota leaves non-preemptible work too little (Q2).
-	NoQuota
-	// KeptFromLending: the rest is kept from lending (Q5).
-	KeptFromLending
-	// NoCapacity: the nodes have too little free in all.
-	NoCapacity
-	// NoNode: no node takes a task now.
-	NoNode
-	// GangShort: not all that must start together find a place.
-	GangShort
-	// NoDomain: the constraints leave no place now (T7).
-	NoDomain
-	// WaitsForLeaving: it would fit if what leaves had left (S4).
-	WaitsForLeaving
-	// Exposes: its start would give another a right to what ran (M9).
-	Exposes
-	// OverLine: it is beyond its entitlement, and starts only in what is free (R1).
-	OverLine
-	// GuaranteeCut: the quota would let it in, but more is guaranteed than there is (F2, F13).
-	GuaranteeCut
-	// ProtectedUntil: a minimum runtime protects victims (M1).
-	ProtectedUntil
-	// BudgetSpent: a disruption budget or the cap of evictions is spent (M7).
-	BudgetSpent
-	// SaturationTurns: taking them would leave its side as saturated as theirs (R5).
-	SaturationTurns
-	// LargerThanShare: even with all of lower priority gone it would be beyond its share (E7).
-	LargerThanShare
-	// VictimsProtected: there are victims, and lines or their class protect them (R8, Q2).
-	VictimsProtected
-	// VictimsShort: all that may be taken is not enough.
-	VictimsShort
-	// Outranked: who stands before it lets nothing pass (O4).
-	Outranked
-	// Overtaken: younger ones of its queue hold places while the gang waits (G1).
-	Overtaken
-	// ReservedForOther: what it would find is promised to another (B4).
-	ReservedForOther
-	// WaitsForReservation: it has been promised a time and places (B4).
-	WaitsForReservation
-	// TooLateToBackfill: it would end after what is promised to another begins (B5).
-	TooLateToBackfill
-	// DurationUnknown: nobody knows when it would end (B5).
-	DurationUnknown
-	// SearchCut: the search was cut (G3, M3).
-	SearchCut
-	// Overruns: who was to have left by the time that was promised has not (B7).
-	Overruns
-	// PlaceGone: a node or device that was promised is lost (B7).
-	PlaceGone
-	// Yields: the promise gives way to another workload (B4).
-	Yields
-	// PromiseChanged: something else has changed since it was promised (B7).
-	PromiseChanged
-	// ReservationBegan: what it stood on has been reserved for others (B9).
-	ReservationBegan
-	// Behind: it had its place behind another, who takes it (B9).
-	Behind
-)
-
-// An Kind says what an action does: each has the value of its exported
-// [ActionKind].
-type Kind uint8
-
-const (
-	// Start: it starts as a whole.
-	Start Kind = iota + 1
-	// Resize: it grows by some tasks.
-	Resize
-	// Displace: tasks have lost their place.
-	Displace
-	// Unclaim: it gives up claimed places.
-	Unclaim
-	// Evict: all that it has goes.
-	Evict
-	// Shrink: some tasks above its minimum go.
-	Shrink
-	// Move: tasks go elsewhere.
-	Move
-)
-
-// A Verdict is why a workload waits or an action was needed, in the core's terms.
-// Every one begins with [newVerdict], as an index that is not told is none and not 0.
-type Verdict struct {
-	// Code is the kind; 0 is that there is nothing to tell.
-	Code Code
-	Form int16
-	// Pool is the one of the queue, the resource, the definition and the positions.
-	Pool            int32
-	Queue, Resource int32
-	// Set is a pod set of the form that Definition defines.
-	Definition, Set int32
-	Workload        int32
-	Node            int32 // by State.Nodes
-	Have, Need      int64
-	// Counts are nodes by predicate, Nearest is the one that lacks least and Pieces
-	// how what is free lies; placement's resources and positions are meant. Counts and
-	// Pieces are shared: nobody writes to them.
-	Counts  []placement.Count
-	Nearest placement.Miss
-	Pieces  *placement.Pieces
-	// Reservation is, by State.Reservations, what people have reserved.
-	Reservation int32
-	// Best are the best domains by level, the preferred level first.
-	Best []gang.Best
-	// Until is when the first of the protections ends, in microseconds; negative or
-	// MaxInt64 is never.
-	Until int64
-	// Reclaim has the subtrees of a reclaim; nil is none.
-	Reclaim *preempt.Justification
-	// Shields are who is protected by what, the most first.
-	Shields []preempt.Shield
-	shield  *shieldQuestion // what they depend on; nil once they are told
-	// Chain is who took the places one from the other, where they are more than one.
-	Chain []Taker
-}
-
-// A Taker is one of a chain of workloads that took places from each other.
-type Taker struct {
-	Workload int32
-	Code     Code
-	// Reclaim has the subtrees of a reclaim in Pool; nil is none.
-	Pool    int32
-	Reclaim *preempt.Justification
-}
-
-// newVerdict is one that tells of no more than a form in a pool.
-func newVerdict(c Code, form int16, pool int32) Verdict {
-	return Verdict{
-		Code: c, Form: form, Pool: pool, Queue: None, Resource: None, Definition: None, Set: None,
-		Workload: None, Node: None, Reservation: None, Nearest: placement.Miss{Node: None, Resource: None}, Until: None,
-	}
-}
-
-// counting is the verdict with two counts.
-func (v Verdict) counting(have, need int64) Verdict {
-	v.Have, v.Need = have, need
-	return v
-}
-
-// ofSet is the verdict about a pod set of a definition.
-func (v Verdict) ofSet(definition int32, set int) Verdict {
-	v.Definition, v.Set = definition, int32(set)
-	return v
-}
-
 // tellActions adds to the actions what is known when all is decided: why they are
 // needed, and what becomes of who is evicted.
-func (w *World) tellActions(d *Decision) {
+func tellActions(w *cluster.World, d *cluster.Decision) {
 	for i := range d.Actions {
 		a := &d.Actions[i]
-		a.Behind = d.behindWhom(a)
-		if a.Kind == Evict { // what was cut starts again in this plan
-			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.cut && !startsAgain(w, a.Work) // in this plan
+		a.Behind = behindWhom(d, a)
+		if a.Kind == cluster.Evict { // what was cut starts again in this plan
+			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.Cut && !startsAgain(w, a.Work) // in this plan
 		}
-		if a.code != 0 || a.taking != 0 {
-			why := w.verdictOf(d, a)
+		if a.Code != 0 || a.Taking != 0 {
+			why := verdictOf(w, d, a)
 			a.Why = &why
 		}
 	}
@@ -225,34 +27,34 @@ func (w *World) tellActions(d *Decision) {
 
 // startsAgain says whether a workload of which all that ran has gone holds something in the
 // end: then it waits no more, and does not end.
-func startsAgain(w *World, i int32) bool { return len(w.Room.Seats[i]) > 0 }
+func startsAgain(w *cluster.World, i int32) bool { return len(w.Room.Seats[i]) > 0 }
 
 // verdictOf is why an action is needed; one of code 0 for a start.
-func (w *World) verdictOf(d *Decision, a *Action) Verdict {
-	v := newVerdict(a.code, a.Form, w.FormOf(&w.Works[a.Work], a.Form).Pool)
-	switch a.code {
-	case 0, ClaimBroken: // which may be on many nodes
+func verdictOf(w *cluster.World, d *cluster.Decision, a *cluster.Action) cluster.Verdict {
+	v := cluster.NewVerdict(a.Code, a.Form, w.FormOf(&w.Works[a.Work], a.Form).Pool)
+	switch a.Code {
+	case 0, cluster.ClaimBroken: // which may be on many nodes
 		return v
-	case NodeLost, DeviceLost, PlaceLost:
+	case cluster.NodeLost, cluster.DeviceLost, cluster.PlaceLost:
 		v.Node = d.Placed[a.From].Node
 		return v
-	case Grown:
-		v.Workload = a.replaces - 1
+	case cluster.Grown:
+		v.Workload = a.Replaces - 1
 		return v
 	}
-	return w.closing().takenBy(d, a, v)
+	return difference.Of(w).TakenBy(d, a, v)
 }
 
 // tell keeps why a way to make room led nowhere.
 func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refusal *preempt.Refusal) {
-	add := func(c Code, n int, until int64) {
-		v := newVerdict(c, at, s.index).counting(0, int64(n))
+	add := func(c cluster.Code, n int, until int64) {
+		v := cluster.NewVerdict(c, at, s.index).Counting(0, int64(n))
 		v.Until = until
-		if c == ProtectedUntil || c == BudgetSpent || c == VictimsShort {
-			v.shield = newShieldQuestion(s.pool, b, mode, refusal)
+		if c == cluster.ProtectedUntil || c == cluster.BudgetSpent || c == cluster.VictimsShort {
+			v.Shield = newShieldQuestion(s.pool, b, mode, refusal)
 		}
-		same := slices.IndexFunc(s.told, func(t Verdict) bool {
-			return t.Code == c && (c != VictimsShort || t.shield.mode == mode) // who is protected from one way may be the cause
+		same := slices.IndexFunc(s.told, func(t cluster.Verdict) bool {
+			return t.Code == c && (c != cluster.VictimsShort || t.Shield.Mode == mode) // who is protected from one way may be the cause
 		})
 		if same < 0 {
 			s.told = append(s.told, v)
@@ -261,40 +63,40 @@ func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refus
 		}
 	}
 	if refusal.Protected > 0 {
-		add(ProtectedUntil, refusal.Protected, refusal.Until)
+		add(cluster.ProtectedUntil, refusal.Protected, refusal.Until)
 	}
 	if refusal.Budgeted > 0 {
-		add(BudgetSpent, refusal.Budgeted, None)
+		add(cluster.BudgetSpent, refusal.Budgeted, cluster.None)
 	}
 	if refusal.Capped > 0 {
-		add(BudgetSpent, refusal.Capped, None)
+		add(cluster.BudgetSpent, refusal.Capped, cluster.None)
 	}
 	if refusal.Turning > 0 {
-		add(SaturationTurns, refusal.Turning, None)
+		add(cluster.SaturationTurns, refusal.Turning, cluster.None)
 	}
 	unprotected := refusal.Protected+refusal.Budgeted+refusal.Turning+refusal.Capped == 0
 	if line := refusal.Beyond; line != nil {
-		s.told = append(s.told, overLine(s.index, LargerThanShare, at, line.Queue, line.Resource, line.Entitlement-line.Use, line.Asks))
-		if !slices.ContainsFunc(s.told, func(v Verdict) bool { return v.Code == GuaranteeCut }) {
+		s.told = append(s.told, cluster.NewOverLine(s.index, cluster.LargerThanShare, at, line.Queue, line.Resource, line.Entitlement-line.Use, line.Asks))
+		if !slices.ContainsFunc(s.told, func(v cluster.Verdict) bool { return v.Code == cluster.GuaranteeCut }) {
 			s.diagnosis().tellCut(at, line.Queue, line.Resource)
 		}
 	}
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
-		add(SearchCut, max(1, refusal.Steps), None)
+		add(cluster.SearchCut, max(1, refusal.Steps), cluster.None)
 	case unprotected && refusal.Beyond == nil && (refusal.Takeable > 0 || (reclaims || mode == preempt.Preempt) && refusal.Units > 0):
-		add(VictimsShort, refusal.Takeable, None)
+		add(cluster.VictimsShort, refusal.Takeable, cluster.None)
 	}
 }
 
 // tellLine says which line the unit would cross (R1), the lowest queue first.
-func (s diagnosis) tellLine(at int16, f *Form, asks quota.Amounts) {
+func (s diagnosis) tellLine(at int16, f *cluster.Form, asks quota.Amounts) {
 	p := s.pool
 	for q := f.Queue; q >= 0; q = p.Parent[q] {
 		for _, a := range asks {
 			line, divided := p.Room.Entitlement(q, a.Resource, q == f.Queue)
 			if use := p.Tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
-				s.told = append(s.told, overLine(s.index, OverLine, at, q, a.Resource, line-use, a.Value))
+				s.told = append(s.told, cluster.NewOverLine(s.index, cluster.OverLine, at, q, a.Resource, line-use, a.Value))
 				s.tellCut(at, q, a.Resource)
 				return
 			}
@@ -311,28 +113,21 @@ func (s diagnosis) tellCut(at int16, q, resource int32) {
 		if quoted == quota.Infinite {
 			quoted = left + cut
 		}
-		v := newVerdict(GuaranteeCut, at, s.index).counting(left, quoted)
+		v := cluster.NewVerdict(cluster.GuaranteeCut, at, s.index).Counting(left, quoted)
 		v.Queue, v.Resource = q, resource
 		s.told = append(s.told, v)
 	}
 }
 
-// overLine is a verdict about a line that leaves so much.
-func overLine(pool int32, c Code, at int16, q, resource int32, left, need int64) Verdict {
-	v := newVerdict(c, at, pool).counting(max(0, left), need)
-	v.Queue, v.Resource = q, resource
-	return v
-}
-
 // A verdictSlab is memory from which lists of verdicts are cut, as there are very many
 // short ones.
-type verdictSlab struct{ free []Verdict }
+type verdictSlab struct{ free []cluster.Verdict }
 
 // cut is a copy of a list; of one without verdicts it is not nil.
-func (b *verdictSlab) cut(list []Verdict) []Verdict {
+func (b *verdictSlab) cut(list []cluster.Verdict) []cluster.Verdict {
 	const size = 64
 	if len(b.free) < len(list) {
-		b.free = make([]Verdict, max(len(list), size))
+		b.free = make([]cluster.Verdict, max(len(list), size))
 	}
 	out := b.free[:len(list):len(list)]
 	b.free = b.free[len(list):]

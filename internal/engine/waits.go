@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -15,7 +16,7 @@ import (
 // as few as serve, the first to go, without whom it could not begin then. Whom these wait for is not told again.
 func (s telling) waits() map[int32][]int32 {
 	all := &s.promises
-	if all.waitsAt == s.pool.changes+1 {
+	if all.waitsAt == s.pool.Changes+1 {
 		return all.waits
 	}
 	var gathered, inTime []*promise
@@ -27,9 +28,9 @@ func (s telling) waits() map[int32][]int32 {
 		}
 	}
 	slices.SortFunc(inTime, func(a, b *promise) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), s.world.dividing().compareIDs(a.work, b.work))
+		return cmp.Or(cmp.Compare(a.at, b.at), s.world.CompareIDs(a.work, b.work))
 	})
-	all.waits, all.waitsAt = make(map[int32][]int32, len(all.list)), s.pool.changes+1
+	all.waits, all.waitsAt = make(map[int32][]int32, len(all.list)), s.pool.Changes+1
 	all.through = make(map[int32][]int32, len(all.list))
 	for i, p := range inTime {
 		one := awaiting{telling: s, p: p, before: inTime[:i], beside: []moment{{}}}
@@ -101,7 +102,7 @@ func (s *awaiting) list() (named []int32) {
 		return nil
 	}
 	slices.SortFunc(s.goers, func(a, b *goer) int {
-		return cmp.Or(cmp.Compare(b.until, a.until), s.world.dividing().compareIDs(b.work, a.work))
+		return cmp.Or(cmp.Compare(b.until, a.until), s.world.CompareIDs(b.work, a.work))
 	})
 	s.implied = make(map[int32]bool)
 	ask := func() {
@@ -351,7 +352,7 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 	w, p, x := s.world, s.p, s.pool.Index
 	leave := s.leavingOn()
 	for _, h := range leave {
-		_ = x.Leave(s.footprintOf(h), h.place(w)) // it is leaving, by its phase
+		_ = x.Leave(s.footprintOf(h), h.Place(w)) // it is leaving, by its phase
 	}
 	for i, one := range s.behind().standingOn(p) {
 		stay := s.stayOf(i, one)
@@ -361,7 +362,7 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 			_ = x.Give(stay.Shape, stay.Place) // it stands there
 		}
 		if gone {
-			leave = slices.DeleteFunc(leave, func(h *Holding) bool { return one.pipelined && s.waitsBehind(one, i, h) })
+			leave = slices.DeleteFunc(leave, func(h *cluster.Holding) bool { return one.Pipelined && s.waitsBehind(one, i, h) })
 			stay.Place.Pipelined = false
 			g := goes(i, until)
 			g.stays = append(g.stays, stay)
@@ -370,18 +371,18 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 	}
 	for _, h := range leave {
 		g := goes(h.Work, max(w.Now, 0))
-		g.stays = append(g.stays, placement.Stay{Shape: s.footprintOf(h), Place: h.place(w)})
+		g.stays = append(g.stays, placement.Stay{Shape: s.footprintOf(h), Place: h.Place(w)})
 	}
 }
 
 // leavingOn is what is leaving the nodes of the promise.
-func (s *awaiting) leavingOn() (list []*Holding) {
+func (s *awaiting) leavingOn() (list []*cluster.Holding) {
 	w := s.world
 	if !s.pool.Index.Releasing() {
 		return nil
 	}
 	for i := range w.Holdings {
-		if h := &w.Holdings[i]; h.Phase == Terminating && w.NodePool[h.Node] == s.index && isOn(s.p.stays, w.Position[h.Node]) {
+		if h := &w.Holdings[i]; h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index && isOn(s.p.stays, w.Position[h.Node]) {
 			list = append(list, h)
 		}
 	}
@@ -390,32 +391,32 @@ func (s *awaiting) leavingOn() (list []*Holding) {
 
 // waitsBehind says whether who claims a place may wait for what is leaving its node: both have a device, or ask
 // a resource.
-func (s *awaiting) waitsBehind(one *Seat, i int32, h *Holding) bool {
+func (s *awaiting) waitsBehind(one *cluster.Seat, i int32, h *cluster.Holding) bool {
 	if one.Node != h.Node || one.Devices&h.Devices != 0 {
 		return one.Node == h.Node
 	}
 	k := &s.world.Works[i]
 	own := s.world.Definition(k, k.Current).Sets[one.Set].Request.Amounts
-	leaving, _ := s.world.settling().footprint(h)
+	leaving, _ := s.world.Footprint(h)
 	return slices.ContainsFunc(own, func(a quota.Amount) bool { return a.Value > 0 && leaving.Request.Amounts.Of(a.Resource) > 0 })
 }
 
 // footprintOf is what is leaving, for the index.
-func (s *awaiting) footprintOf(h *Holding) placement.Shape {
-	shape, _ := s.world.settling().footprint(h)
+func (s *awaiting) footprintOf(h *cluster.Holding) placement.Shape {
+	shape, _ := s.world.Footprint(h)
 	return shape.Placed
 }
 
 // makesWayByThen says whether who stands somewhere has made way for the promise when it begins, or for one that
 // is in use then.
-func (s *awaiting) makesWayByThen(one *Seat, i int32) bool {
+func (s *awaiting) makesWayByThen(one *cluster.Seat, i int32) bool {
 	return s.behind().stepsAside(one, i, s.p) || slices.ContainsFunc(s.before, func(other *promise) bool {
 		return s.until(other) > s.p.at && s.behind().stepsAside(one, i, other)
 	})
 }
 
 // noteAside notes for which others who have begun somebody makes way that is gone.
-func (s *awaiting) noteAside(g *goer, one *Seat, stay placement.Stay) {
+func (s *awaiting) noteAside(g *goer, one *cluster.Seat, stay placement.Stay) {
 	if len(s.beside) == 0 {
 		return
 	}
@@ -452,7 +453,7 @@ func (s *awaiting) bounds() (queues []int32) {
 		}
 		for _, short := range tree.Shortfalls(nil, int(f.Queue), s.chargeOf(s.p), f.NonPreemptible) {
 			if short.Kind == quota.Kept { // by whoever else uses less
-				short.Queue = None
+				short.Queue = cluster.None
 			}
 			queues = append(queues, int32(short.Queue))
 		}
@@ -466,12 +467,12 @@ func (s *awaiting) ended(one *ended) bool {
 		return false
 	}
 	counted := s.pool.Counted && one.charge.Of(int32(s.pool.Width-1)) > 0 // of all of it (Q10)
-	return !counted || slices.ContainsFunc(s.world.Room.Seats[one.work], func(seat Seat) bool {
+	return !counted || slices.ContainsFunc(s.world.Room.Seats[one.work], func(seat cluster.Seat) bool {
 		return !s.behind().stepsAside(&seat, one.work, s.p)
 	})
 }
 
 // isBounded says whether a leaf is one of some queues, or below it.
 func (s *awaiting) isBounded(leaf int32, queues []int32) bool {
-	return slices.ContainsFunc(queues, func(q int32) bool { return q == None || s.pool.under(leaf, q) })
+	return slices.ContainsFunc(queues, func(q int32) bool { return q == cluster.None || under(s.pool, leaf, q) })
 }

@@ -4,18 +4,19 @@ import (
 	"context"
 	"time"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/engine"
 )
 
 // Names are the names of what is in a world, by the indices that it has there. Pools,
-// queues of a pool, its resources and its definitions are numbered as in [engine.Pool].
+// queues of a pool, its resources and its definitions are numbered as in [cluster.Pool].
 type Names interface {
 	// Workload is the index of the workload with the ID, WorkloadID the ID by index.
 	Workload(id string) (i int32, known bool)
 	WorkloadID(i int32) string
 	// Queue is where the queue with the ID stands; the empty ID is that of the implicit
 	// queue. QueueID is the way back.
-	Queue(id string) (at engine.Leaf, known bool)
+	Queue(id string) (at cluster.Leaf, known bool)
 	QueueID(pool, queue int32) string
 	PoolID(pool int32) string
 	// LowerFirst says of a pool that lower numbers are the higher priority, which the
@@ -37,8 +38,8 @@ type Names interface {
 // A Decision is what was decided, in full: the world after the last action.
 type Decision[Reason, Share any] interface {
 	Names
-	World() *engine.World
-	Outcome() *engine.Decision
+	World() *cluster.World
+	Outcome() *cluster.Decision
 	// Turns are those that wait in a pool, in the order of their turns.
 	Turns(pool int32) []int32
 	// Holders are those that hold something on the nodes of a pool.
@@ -47,7 +48,7 @@ type Decision[Reason, Share any] interface {
 	Reasons(i int32) ([]Reason, error)
 	// Shares are the figures of a queue in some resources (Q6), Told the resources of
 	// which a plan tells figures, in its order.
-	Shares(of engine.Leaf, resources []int32) []Share
+	Shares(of cluster.Leaf, resources []int32) []Share
 	Told(pool int32) []int32
 }
 
@@ -63,7 +64,7 @@ type Victims struct {
 // about. Nobody else may use it.
 type Probe[Workload, Reason any] interface {
 	Names
-	World() *engine.World
+	World() *cluster.World
 	// Pose checks a workload that holds no places, and asks about it: [Probe.Asked]
 	// answers, until its Dismiss.
 	Pose(ctx context.Context, k Workload) error

@@ -1,30 +1,16 @@
-package engine
+package difference
 
 import (
 	"cmp"
 	"math/bits"
 	"slices"
 
-	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/internal/cluster"
 )
-
-// A standing is where a task stands.
-type standing struct {
-	node    int32
-	devices uint64
-}
-
-// where is the standing of a place.
-func (t *TaskPlace) where() standing { return standing{t.Node, t.Devices} }
-
-// compareTasks is the order of pod set and index.
-func compareTasks(a, b TaskPlace) int {
-	return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Index, b.Index))
-}
 
 // A rowBefore is a task of a workload and its place before the solve.
 type rowBefore struct {
-	TaskPlace
+	cluster.TaskPlace
 	ran bool // or it was claimed
 	// reserved: people have reserved its place, so that it goes (B9).
 	reserved bool
@@ -32,7 +18,7 @@ type rowBefore struct {
 
 // A rowAfter is a task of the same workload and its place in the end.
 type rowAfter struct {
-	TaskPlace
+	cluster.TaskPlace
 	// before is the row that it continues, none for what starts. The solve has an
 	// opinion, which match follows where nothing speaks against it.
 	before int32
@@ -43,7 +29,7 @@ type rowAfter struct {
 // A setStanding is a place of some task of a pod set.
 type setStanding struct {
 	set int32
-	standing
+	cluster.Standing
 }
 
 // match says which row after continues which one before. Rows before are in the order of
@@ -58,7 +44,7 @@ func match(before []rowBefore, after []rowAfter) {
 		if m.opinion[i] = after[i].before; after[i].held {
 			m.taken[after[i].before] = true
 		} else {
-			after[i].before = None
+			after[i].before = cluster.None
 		}
 	}
 	m.lastGo()
@@ -67,12 +53,12 @@ func match(before []rowBefore, after []rowAfter) {
 	claims := make(map[setStanding]bool)
 	for b := range before {
 		if !before[b].ran && !m.taken[b] {
-			claims[setStanding{before[b].Set, before[b].where()}] = true
+			claims[setStanding{before[b].Set, before[b].Where()}] = true
 		}
 	}
 	for _, claimed := range [...]bool{false, true} {
 		suits := func(a int) bool {
-			return claims[setStanding{after[a].Set, after[a].where()}] == claimed
+			return claims[setStanding{after[a].Set, after[a].Where()}] == claimed
 		}
 		m.pair(suits, true)
 		m.pair(suits, false)
@@ -117,21 +103,21 @@ func (m *matching) join(a, b int) {
 // inPlace joins rows of the same place: of what ran, or of what was claimed.
 func (m *matching) inPlace(ran bool) {
 	for a := range m.after {
-		if b := m.opinion[a]; m.after[a].before == None && b != None && m.before[b].ran == ran && !m.taken[b] &&
-			m.before[b].where() == m.after[a].where() {
+		if b := m.opinion[a]; m.after[a].before == cluster.None && b != cluster.None && m.before[b].ran == ran && !m.taken[b] &&
+			m.before[b].Where() == m.after[a].Where() {
 			m.join(a, int(b))
 		}
 	}
 	at := make(map[setStanding][]int) // rows before, the last first
 	for b := len(m.before) - 1; b >= 0; b-- {
 		if row := &m.before[b]; row.ran == ran && !m.taken[b] {
-			key := setStanding{row.Set, row.where()}
+			key := setStanding{row.Set, row.Where()}
 			at[key] = append(at[key], b)
 		}
 	}
 	for a := range m.after {
-		key := setStanding{m.after[a].Set, m.after[a].where()}
-		if list := at[key]; m.after[a].before == None && len(list) > 0 {
+		key := setStanding{m.after[a].Set, m.after[a].Where()}
+		if list := at[key]; m.after[a].before == cluster.None && len(list) > 0 {
 			m.join(a, list[len(list)-1])
 			at[key] = list[:len(list)-1]
 		}
@@ -141,7 +127,7 @@ func (m *matching) inPlace(ran bool) {
 // asTheSolve joins what ran to what the solve has moved it to.
 func (m *matching) asTheSolve() {
 	for a := range m.after {
-		if b := m.opinion[a]; m.after[a].before == None && b != None && m.before[b].ran && !m.taken[b] {
+		if b := m.opinion[a]; m.after[a].before == cluster.None && b != cluster.None && m.before[b].ran && !m.taken[b] {
 			m.join(a, int(b))
 		}
 	}
@@ -150,11 +136,11 @@ func (m *matching) asTheSolve() {
 // pair joins what ran and is not continued to rows that suit, on its node or on any.
 func (m *matching) pair(suits func(a int) bool, sameNode bool) {
 	type key struct{ set, node int32 }
-	of := func(t *TaskPlace) key {
+	of := func(t *cluster.TaskPlace) key {
 		if sameNode {
 			return key{t.Set, t.Node}
 		}
-		return key{t.Set, None}
+		return key{t.Set, cluster.None}
 	}
 	var at map[key][]int // rows after, the last first
 	for b := range m.before {
@@ -164,7 +150,7 @@ func (m *matching) pair(suits func(a int) bool, sameNode bool) {
 		if at == nil {
 			at = make(map[key][]int)
 			for a := len(m.after) - 1; a >= 0; a-- {
-				if m.after[a].before == None && suits(a) {
+				if m.after[a].before == cluster.None && suits(a) {
 					k := of(&m.after[a].TaskPlace)
 					at[k] = append(at[k], a)
 				}
@@ -182,7 +168,7 @@ func (m *matching) pair(suits func(a int) bool, sameNode bool) {
 func (m *matching) number() {
 	used := make(map[[2]int32]bool, len(m.after))
 	for a := range m.after {
-		if b := m.after[a].before; b != None {
+		if b := m.after[a].before; b != cluster.None {
 			m.after[a].Index = m.before[b].Index
 			used[[2]int32{m.after[a].Set, m.after[a].Index}] = true
 		}
@@ -190,7 +176,7 @@ func (m *matching) number() {
 	next := make(map[int32]int32)
 	for a := range m.after {
 		row := &m.after[a]
-		if row.before != None {
+		if row.before != cluster.None {
 			continue
 		}
 		if used[[2]int32{row.Set, row.Index}] {
@@ -205,85 +191,85 @@ func (m *matching) number() {
 
 // matchWorkload assigns the identities of one workload's tasks, and says of each that
 // stands where it ran or was claimed that nothing has placed it.
-func (w closing) matchWorkload(i int32) {
+func (w Difference) matchWorkload(i int32) {
 	k, seats := &w.Works[i], w.Room.Seats[i]
 	switch {
 	case len(seats) == 0:
-		k.pipelined = false
+		k.Pipelined = false
 		return
 	case k.Live < 0 && len(seats) == 1: // as mostly: there is nothing to match and one step
-		seats[0].origin = None
+		seats[0].Origin = cluster.None
 		return
 	}
-	if w.Room.last[i] == 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return s.commit >= 0 }) {
+	if w.Room.Last[i] == 0 && !slices.ContainsFunc(seats, func(s cluster.Seat) bool { return s.Commit >= 0 }) {
 		return
 	}
-	if k.Live >= 0 && w.live[k.Live].form == k.Current {
-		var decided []Seat
+	if k.Live >= 0 && w.Live[k.Live].Form == k.Current {
+		var decided []cluster.Seat
 		if w.Definition(k, k.Current).Gang.Sliced() {
 			decided = slices.Clone(seats)
 		}
 		w.matchSeats(i, seats)
-		if decided != nil && !w.together(i) { // not every task can be any other (T3)
+		if decided != nil && !w.Together(i) { // not every task can be any other (T3)
 			copy(seats, decided)
 			for at := range seats {
-				if s := &seats[at]; s.origin >= 0 && s.commit >= 0 && w.booking().wasClaimed(s) {
-					s.origin = None // it starts elsewhere instead
+				if s := &seats[at]; s.Origin >= 0 && s.Commit >= 0 && w.Booking().WasClaimed(s) {
+					s.Origin = cluster.None // it starts elsewhere instead
 				}
 			}
 		}
 	} else {
 		for at := range seats {
-			seats[at].origin = None
+			seats[at].Origin = cluster.None
 		}
 	}
 	w.startInUnits(i, seats)
 }
 
 // matchSeats matches the seats of a workload that held something before.
-func (w closing) matchSeats(i int32, seats []Seat) {
-	l := &w.live[w.Works[i].Live]
+func (w Difference) matchSeats(i int32, seats []cluster.Seat) {
+	l := &w.Live[w.Works[i].Live]
 	var before []rowBefore
 	var of []int32 // by row before: the holding
-	for at := l.from; at < l.to; at++ {
-		if w.Holdings[at].Phase != Terminating {
+	for at := l.From; at < l.To; at++ {
+		if w.Holdings[at].Phase != cluster.Terminating {
 			of = append(of, at)
 		}
 	}
-	slices.SortFunc(of, func(a, b int32) int { return compareTasks(w.Holdings[a].TaskPlace, w.Holdings[b].TaskPlace) })
+	slices.SortFunc(of, func(a, b int32) int { return cluster.CompareTasks(w.Holdings[a].TaskPlace, w.Holdings[b].TaskPlace) })
 	row := make(map[int32]int32, len(of)) // by holding
 	for _, at := range of {
 		h := &w.Holdings[at]
 		row[at] = int32(len(before))
-		before = append(before, rowBefore{h.TaskPlace, h.Phase == Running && !h.fresh, w.isReserved(&w.Works[i], &h.TaskPlace)})
+		before = append(before, rowBefore{h.TaskPlace, h.Phase == cluster.Running && !h.Fresh, w.IsReserved(&w.Works[i], &h.TaskPlace)})
 	}
-	slices.SortFunc(seats, func(a, b Seat) int { // what is above a minimum comes last
-		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.step, b.step), cmp.Compare(a.Index, b.Index))
+	slices.SortFunc(seats, func(a, b cluster.Seat) int { // what is above a minimum comes last
+		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
 	})
 	after := make([]rowAfter, len(seats))
 	for at := range seats {
 		s := &seats[at]
-		after[at] = rowAfter{s.TaskPlace, None, s.claimed}
-		if s.origin >= 0 {
-			after[at].before = row[s.origin]
+		after[at] = rowAfter{s.TaskPlace, cluster.None, s.Claimed}
+		if s.Origin >= 0 {
+			after[at].before = row[s.Origin]
 		}
 	}
 	match(before, after)
 	for at := range seats {
 		s, b := &seats[at], after[at].before
-		s.Index, s.origin = after[at].Index, None
+		s.Index, s.Origin = after[at].Index, cluster.None
 		switch {
-		case b == None:
+		case b == cluster.None:
 			continue
-		case before[b].where() == s.where():
-			if s.pipelined = s.pipelined && !before[b].ran; before[b].ran || w.Holdings[of[b]].fresh || s.claimed {
-				s.commit = None
+		case before[b].Where() == s.Where():
+			if s.Pipelined = s.Pipelined && !before[b].ran; before[b].ran || w.Holdings[of[b]].Fresh || s.Claimed {
+				s.Commit = cluster.None
 			} // else it is a claim that starts with what starts elsewhere, or stays one
-		case s.commit < 0: // what stood here has gone, and another of its like comes
-			w.Room.commits = append(w.Room.commits, commit{work: i, form: w.Works[i].Current, kind: Move})
-			s.commit = int32(len(w.Room.commits) - 1)
+		case s.Commit < 0: // what stood here has gone, and another of its like comes
+			w.Room.Commits = append(w.Room.Commits, cluster.Commit{Work: i, Form: w.Works[i].Current, Kind: cluster.Move})
+			s.Commit = int32(len(w.Room.Commits) - 1)
 		}
-		s.origin = of[b]
+		s.Origin = of[b]
 	}
 }
 
@@ -303,7 +289,7 @@ type deviceRow struct {
 func restoreDevices(rows []deviceRow, alike []int32) []int32 {
 	e := exchange{to: make([]int32, len(alike)), from: make([]int32, len(alike)), alike: alike}
 	for d := range alike {
-		e.to[d], e.from[d] = None, None
+		e.to[d], e.from[d] = cluster.None, cluster.None
 	}
 	for _, r := range rows {
 		if r.fixed || r.had == r.now {
@@ -316,13 +302,13 @@ func restoreDevices(rows []deviceRow, alike []int32) []int32 {
 		}
 	}
 	for d := range e.to { // the others stay if they can
-		if e.to[d] == None && e.from[d] == None {
+		if e.to[d] == cluster.None && e.from[d] == cluster.None {
 			e.to[d], e.from[d] = int32(d), int32(d)
 		}
 	}
 	for d := range e.to {
-		for free := 0; e.to[d] == None; free++ { // there are as many of a class as are without a name
-			if e.from[free] == None && alike[free] == alike[d] {
+		for free := 0; e.to[d] == cluster.None; free++ { // there are as many of a class as are without a name
+			if e.from[free] == cluster.None && alike[free] == alike[d] {
 				e.to[d], e.from[free] = int32(free), int32(d)
 			}
 		}
@@ -347,20 +333,20 @@ func (e *exchange) put(now, had uint64) {
 	left := had &^ both
 	for rest := now &^ both; rest != 0; rest &= rest - 1 {
 		d := bits.TrailingZeros64(rest)
-		name := int32(None)
-		for names := left; names != 0 && name == None; names &= names - 1 {
+		name := int32(cluster.None)
+		for names := left; names != 0 && name == cluster.None; names &= names - 1 {
 			if n := bits.TrailingZeros64(names); e.alike[n] == e.alike[d] {
 				name = int32(n)
 			}
 		}
-		if name == None {
+		if name == cluster.None {
 			return
 		}
 		left &^= 1 << name
 		pairs = append(pairs, pair{d, int(name)})
 	}
 	if left != 0 || slices.ContainsFunc(pairs, func(p pair) bool {
-		return e.to[p.d] != int32(p.name) && (e.to[p.d] != None || e.from[p.name] != None)
+		return e.to[p.d] != int32(p.name) && (e.to[p.d] != cluster.None || e.from[p.name] != cluster.None)
 	}) {
 		return
 	}
@@ -369,24 +355,16 @@ func (e *exchange) put(now, had uint64) {
 	}
 }
 
-// renamed are the devices by their new names.
-func renamed(devices uint64, to []int32) (out uint64) {
-	for rest := devices; rest != 0; rest &= rest - 1 {
-		out |= 1 << to[bits.TrailingZeros64(rest)]
-	}
-	return out
-}
-
 // keepDevices has what runs on a node before and after keep its devices, where those
 // that it would have in the end are like them: nobody is restarted on another device of
 // its node for nothing (M11).
-func (w closing) keepDevices() {
-	var strayed map[int32][]*Seat // by node on which somebody has other devices, all that stands there
-	for _, i := range w.Room.touched {
+func (w Difference) keepDevices() {
+	var strayed map[int32][]*cluster.Seat // by node on which somebody has other devices, all that stands there
+	for _, i := range w.Room.Touched {
 		for at := range w.Room.Seats[i] {
-			if s := &w.Room.Seats[i][at]; s.commit >= 0 && w.booking().ran(s) && w.Holdings[s.origin].Node == s.Node {
+			if s := &w.Room.Seats[i][at]; s.Commit >= 0 && w.Booking().Ran(s) && w.Holdings[s.Origin].Node == s.Node {
 				if strayed == nil {
-					strayed = make(map[int32][]*Seat)
+					strayed = make(map[int32][]*cluster.Seat)
 				}
 				strayed[s.Node] = nil
 			}
@@ -413,63 +391,28 @@ func (w closing) keepDevices() {
 
 // keepDevicesOf is keepDevices for one node, where what leaves it and what is claimed
 // behind that keeps the devices that it has.
-func (w closing) keepDevicesOf(node int32, seats []*Seat) {
+func (w Difference) keepDevicesOf(node int32, seats []*cluster.Seat) {
 	var rows []deviceRow
 	leaves := false
-	for _, i := range w.booking().holdingsOn(node) {
-		if h := &w.Holdings[i]; h.Phase == Terminating {
+	for _, i := range w.Booking().HoldingsOn(node) {
+		if h := &w.Holdings[i]; h.Phase == cluster.Terminating {
 			rows = append(rows, deviceRow{now: h.Devices, fixed: true})
 			leaves = true
 		}
 	}
 	for _, s := range seats {
-		row := deviceRow{now: s.Devices, fixed: s.claimed || s.atOnce || s.pipelined && leaves}
-		if s.origin >= 0 && w.Holdings[s.origin].Node == node {
-			row.had = w.Holdings[s.origin].Devices
+		row := deviceRow{now: s.Devices, fixed: s.Claimed || s.AtOnce || s.Pipelined && leaves}
+		if s.Origin >= 0 && w.Holdings[s.Origin].Node == node {
+			row.had = w.Holdings[s.Origin].Devices
 			row.fixed = row.fixed || w.Loops[w.NodePool[node]].ComesBehind(s) // as what stays does not (B6)
 		}
 		rows = append(rows, row)
 	}
-	to := restoreDevices(rows, alikeDevices(&w.Pools[w.NodePool[node]].Placed[w.Position[node]]))
+	to := restoreDevices(rows, cluster.AlikeDevices(&w.Pools[w.NodePool[node]].Placed[w.Position[node]]))
 	w.Loops[w.NodePool[node]].RenameDevices(w.Position[node], to)
 	for _, s := range seats {
-		if s.Devices = renamed(s.Devices, to); w.booking().ran(s) && w.Holdings[s.origin].where() == s.where() {
-			s.commit = None // else it is a claim, which starts with what starts elsewhere
+		if s.Devices = cluster.Renamed(s.Devices, to); w.Booking().Ran(s) && w.Holdings[s.Origin].Where() == s.Where() {
+			s.Commit = cluster.None // else it is a claim, which starts with what starts elsewhere
 		}
 	}
-}
-
-// alikeDevices are the classes of a node's devices: those of a class differ in
-// nothing that a rule knows, and are joined alike to all others.
-func alikeDevices(n *placement.Node) []int32 {
-	links := make(map[[2]int32]int32, 2*len(n.Links))
-	for _, l := range n.Links {
-		links[[2]int32{l.A, l.B}], links[[2]int32{l.B, l.A}] = l.NVLinks, l.NVLinks
-	}
-	out := make([]int32, len(n.Devices))
-	for d := range out {
-		out[d] = int32(d)
-		for first := range d {
-			if out[first] == int32(first) && n.Devices[first] == n.Devices[d] && !parted(n, first, d) && joinedAlike(links, int32(first), int32(d), int32(len(out))) {
-				out[d] = int32(first)
-				break
-			}
-		}
-	}
-	return out
-}
-
-// parted says whether one of two devices is set aside and the other is not (B9).
-func parted(n *placement.Node, a, b int) bool {
-	return slices.ContainsFunc(n.Parts, func(p placement.Part) bool { return p.Devices>>a&1 != p.Devices>>b&1 })
-}
-
-// joinedAlike says whether two of n devices are joined to every other by as many links.
-func joinedAlike(links map[[2]int32]int32, a, b, n int32) bool {
-	for d := range n {
-		if d != a && d != b && links[[2]int32{a, d}] != links[[2]int32{b, d}] {
-			return false
-		}
-	}
-	return true
 }

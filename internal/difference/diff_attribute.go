@@ -1,10 +1,10 @@
-package engine
+package difference
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/fairshare"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -23,7 +23,7 @@ const (
 type tookFrom struct {
 	loser, gainer, commit int32
 	moves                 bool
-	next                  int32 // see taking.next
+	next                  int32 // see Taking.Next
 }
 
 // attribute is the chain of takings that begins with one: of what its gainer has lost
@@ -46,7 +46,7 @@ func attribute(into []int32, first int32, takings func(int32) tookFrom, last fun
 			return chain
 		}
 		later := func(n int32) bool { return n > at || f == staysHome }
-		next := int32(None)
+		next := int32(cluster.None)
 		for end, n := last(t.gainer), last(t.gainer); n >= 0; {
 			n = takings(n).next
 			if other := takings(n); later(n) && other.gainer >= 0 && !other.moves && !slices.Contains(chain, n) {
@@ -57,7 +57,7 @@ func attribute(into []int32, first int32, takings func(int32) tookFrom, last fun
 				break
 			}
 		}
-		if next == None {
+		if next == cluster.None {
 			return chain[:firm]
 		}
 		at, t = next, takings(next)
@@ -66,22 +66,22 @@ func attribute(into []int32, first int32, takings func(int32) tookFrom, last fun
 }
 
 // chainFrom is the chain that begins with a taking, in the memory of into.
-func (w closing) chainFrom(into []int32, first int32) []int32 {
+func (w Difference) chainFrom(into []int32, first int32) []int32 {
 	book := w.Room
 	return attribute(into, first, func(at int32) tookFrom {
-		t := &book.takings[at]
-		return tookFrom{t.unit.Work, t.beneficiary, t.commit, t.code == Consolidated, t.next}
-	}, book.lastOf, w.fateOf)
+		t := &book.Takings[at]
+		return tookFrom{t.Unit.Work, t.Beneficiary, t.Commit, t.Code == cluster.Consolidated, t.Next}
+	}, book.LastOf, w.fateOf)
 }
 
 // fateOf says what the workload holds in the end of what it has started by a commit.
-func (w closing) fateOf(work, commit int32) fate {
+func (w Difference) fateOf(work, commit int32) fate {
 	out := holdsNothing
 	for at := range w.Room.Seats[work] {
 		switch s := &w.Room.Seats[work][at]; {
-		case s.commit == commit:
+		case s.Commit == commit:
 			return holdsIt
-		case s.commit >= 0:
+		case s.Commit >= 0:
 			out = holdsOther
 		case out == holdsNothing:
 			out = staysHome
@@ -90,115 +90,98 @@ func (w closing) fateOf(work, commit int32) fate {
 	return out
 }
 
-// chainOf is the chain by which an action is told, in memory that the next call uses again; nil where
+// ChainOf is the chain by which an action is told, in memory that the next call uses again; nil where
 // nothing was taken.
-func (w closing) chainOf(d *Decision, a *Action) []int32 {
-	if a.taking == 0 {
+func (w Difference) ChainOf(d *cluster.Decision, a *cluster.Action) []int32 {
+	if a.Taking == 0 {
 		return nil
 	}
-	known := &w.Room.known
-	if known.chain = w.chainFrom(known.chain, a.taking-1); w.Room.takings[known.chain[0]].beneficiary >= 0 {
-		return known.chain
+	known := &w.Room.Known
+	if known.Chain = w.chainFrom(known.Chain, a.Taking-1); w.Room.Takings[known.Chain[0]].Beneficiary >= 0 {
+		return known.Chain
 	}
 	return nil
 }
 
 // goneBy are the places that an action takes away.
-func (d *Decision) goneBy(a *Action) []TaskPlace {
-	if a.Kind == Move {
+func goneBy(d *cluster.Decision, a *cluster.Action) []cluster.TaskPlace {
+	if a.Kind == cluster.Move {
 		return d.From[a.Moved : a.Moved+a.To-a.From]
 	}
 	return d.Placed[a.From:a.To]
 }
 
-// A takenWork is what was taken of one workload, task by task and unit by unit.
-type takenWork struct {
-	// steps are the units that tasks were in when they went or, if they have moved, are in
-	// now, by pod set and index; of one task the last counts.
-	steps []taskStep
-	// last is by unit the last of its takings, None where there is none.
-	last []int32
-}
-
-// A taskStep is the unit that a task is in.
-type taskStep struct{ set, index, step int32 }
-
-// compare is the order of a list of them.
-func (t taskStep) compare(other taskStep) int {
-	return cmp.Or(cmp.Compare(t.set, other.set), cmp.Compare(t.index, other.index))
-}
-
 // takenOf is what was taken of a workload. It is asked when nobody changes seats any
 // more.
-func (w closing) takenOf(work int32) *takenWork {
+func (w Difference) takenOf(work int32) *cluster.TakenWork {
 	book := w.Room
-	if known := book.known.takenWorks[work]; known != nil {
+	if known := book.Known.TakenWorks[work]; known != nil {
 		return known
 	}
-	out := new(takenWork)
-	note := func(seats []Seat, step func(*Seat) int32) {
+	out := new(cluster.TakenWork)
+	note := func(seats []cluster.Seat, step func(*cluster.Seat) int32) {
 		for at := range seats {
-			if s := &seats[at]; s.origin >= 0 {
-				h := &w.Holdings[s.origin]
-				out.steps = append(out.steps, taskStep{h.Set, h.Index, step(s)})
+			if s := &seats[at]; s.Origin >= 0 {
+				h := &w.Holdings[s.Origin]
+				out.Steps = append(out.Steps, cluster.TaskStep{Set: h.Set, Index: h.Index, Step: step(s)})
 			}
 		}
 	}
-	for at := range book.takingsOf(work) {
-		step := book.takings[at].unit.Step
-		note(book.takings[at].seats, func(*Seat) int32 { return step }) // it may have started in another form since (G5)
-		for int(step) >= len(out.last) {
-			out.last = append(out.last, None)
+	for at := range book.TakingsOf(work) {
+		step := book.Takings[at].Unit.Step
+		note(book.Takings[at].Seats, func(*cluster.Seat) int32 { return step }) // it may have started in another form since (G5)
+		for int(step) >= len(out.Last) {
+			out.Last = append(out.Last, cluster.None)
 		}
-		out.last[step] = at
+		out.Last[step] = at
 	}
-	note(book.Seats[work], func(s *Seat) int32 { return s.step })
-	for _, at := range book.outsOf(work) {
-		note(book.out[at].seats, func(*Seat) int32 { return book.out[at].unit.Step })
+	note(book.Seats[work], func(s *cluster.Seat) int32 { return s.Step })
+	for _, at := range outsOf(book, work) {
+		note(book.Out[at].Seats, func(*cluster.Seat) int32 { return book.Out[at].Unit.Step })
 	}
-	slices.SortStableFunc(out.steps, taskStep.compare)
-	if book.known.takenWorks == nil {
-		book.known.takenWorks = make(map[int32]*takenWork)
+	slices.SortStableFunc(out.Steps, cluster.TaskStep.Compare)
+	if book.Known.TakenWorks == nil {
+		book.Known.TakenWorks = make(map[int32]*cluster.TakenWork)
 	}
-	book.known.takenWorks[work] = out
+	book.Known.TakenWorks[work] = out
 	return out
 }
 
 // stepOf is the unit of the workload that a task was in.
-func (w closing) stepOf(work int32, g TaskPlace) (step int32, known bool) {
-	steps, asked := w.takenOf(work).steps, taskStep{set: g.Set, index: g.Index + 1}
-	after, _ := slices.BinarySearchFunc(steps, asked, taskStep.compare)
-	if after == 0 || steps[after-1].set != g.Set || steps[after-1].index != g.Index {
+func (w Difference) stepOf(work int32, g cluster.TaskPlace) (step int32, known bool) {
+	steps, asked := w.takenOf(work).Steps, cluster.TaskStep{Set: g.Set, Index: g.Index + 1}
+	after, _ := slices.BinarySearchFunc(steps, asked, cluster.TaskStep.Compare)
+	if after == 0 || steps[after-1].Set != g.Set || steps[after-1].Index != g.Index {
 		return 0, false
 	}
-	return steps[after-1].step, true
+	return steps[after-1].Step, true
 }
 
 // outsOf are what is out of a workload in the end, in the order of out.
-func (b *Table) outsOf(work int32) []int32 {
-	if b.known.outOf == nil {
-		b.known.outOf = make(map[int32][]int32)
-		for at := range b.out {
-			of := b.out[at].unit.Work
-			b.known.outOf[of] = append(b.known.outOf[of], int32(at))
+func outsOf(b *cluster.Table, work int32) []int32 {
+	if b.Known.OutOf == nil {
+		b.Known.OutOf = make(map[int32][]int32)
+		for at := range b.Out {
+			of := b.Out[at].Unit.Work
+			b.Known.OutOf[of] = append(b.Known.OutOf[of], int32(at))
 		}
 	}
-	return b.known.outOf[work]
+	return b.Known.OutOf[work]
 }
 
-// takenBy is why something was taken (X2): the right by which the first of its chain
+// TakenBy is why something was taken (X2): the right by which the first of its chain
 // took it, the last of the chain as the preemptor, and all of the chain where there is
 // more than one.
-func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
-	chain := w.chainOf(d, a)
+func (w Difference) TakenBy(d *cluster.Decision, a *cluster.Action, v cluster.Verdict) cluster.Verdict {
+	chain := w.ChainOf(d, a)
 	if chain == nil {
-		if v.Code = w.Room.takings[a.taking-1].code; v.Code == ReservationBegan {
-			v.Reservation = reserving(w).reservedFrom(a.Work)
+		if v.Code = w.Room.Takings[a.Taking-1].Code; v.Code == cluster.ReservationBegan {
+			v.Reservation = cluster.Reserving(w).ReservedFrom(a.Work)
 			return v
 		}
-		return v.counting(w.ranOf(a.Work), w.Definition(&w.Works[a.Work], a.Form).least())
+		return v.Counting(w.RanOf(a.Work), leastOf(w.Definition(&w.Works[a.Work], a.Form)))
 	}
-	t := basisOf(w.Room, w.Room.takings[chain[0]])
+	t := basisOf(w.Room, w.Room.Takings[chain[0]])
 	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
 	first := takerOf(&t)
@@ -208,7 +191,7 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 	}
 	v.Chain = append(v.Chain, first)
 	for _, at := range chain[1:] {
-		next := w.Room.takings[at]
+		next := w.Room.Takings[at]
 		w.drawAtEnd(&next)
 		v.Chain = append(v.Chain, takerOf(&next))
 	}
@@ -221,14 +204,14 @@ func (w closing) takenBy(d *Decision, a *Action, v Verdict) Verdict {
 // its going is what brings its side within the line, the line of the other side has gone down with
 // what went of that, or by the lines at the end its side would be spared (R4) or within the margin
 // (R5), those by which it went are told.
-func (w closing) drawAtEnd(t *taking) {
-	c, p := &t.is, w.Pools[t.pool]
+func (w Difference) drawAtEnd(t *cluster.Taking) {
+	c, p := &t.Is, w.Pools[t.Pool]
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
-	line, own := p.lineFor(t.code, c.Subtree, c.Resource), p.lineFor(t.code, c.PreemptorSubtree, c.Resource)
-	if c.Before > line && c.OwnAfter <= max(own, p.lineFor(ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) &&
-		(p.comesFar(t, line, own) || !p.comesFar(t, c.Entitlement, c.OwnEntitlement)) {
+	line, own := p.LineFor(t.Code, c.Subtree, c.Resource), p.LineFor(t.Code, c.PreemptorSubtree, c.Resource)
+	if c.Before > line && c.OwnAfter <= max(own, p.LineFor(cluster.ReclaimedByQuota, c.PreemptorSubtree, c.Resource)) &&
+		(comesFar(p, t, line, own) || !comesFar(p, t, c.Entitlement, c.OwnEntitlement)) {
 		c.Entitlement, c.OwnEntitlement = line, own
 	}
 }
@@ -236,37 +219,37 @@ func (w closing) drawAtEnd(t *taking) {
 // comesFar says whether by these lines, in the resource that is told, the victim's side is as far
 // above its own as the policy's straddling (R4) and margin (R5) ask. With several resources it may be
 // so in another.
-func (p *Pool) comesFar(t *taking, line, own int64) bool {
-	c := &t.is
+func comesFar(p *cluster.Pool, t *cluster.Taking, line, own int64) bool {
+	c := &t.Is
 	if p.Room.Straddle == preempt.Spare && c.After < line {
 		return false
 	}
 	victim, preemptor := fairshare.Ratio{Num: c.Before, Den: line}, fairshare.Ratio{Num: c.OwnAfter, Den: own}
-	return t.code != ReclaimedByShare || victim.Exceeds(preemptor, p.Room.MarginMilli)
+	return t.Code != cluster.ReclaimedByShare || victim.Exceeds(preemptor, p.Room.MarginMilli)
 }
 
 // takerOf tells one taking of a chain.
-func takerOf(t *taking) Taker {
-	out := Taker{Workload: t.beneficiary, Code: t.code, Pool: t.pool}
-	if c := t.is; c.Subtree >= 0 && c.Resource >= 0 {
+func takerOf(t *cluster.Taking) cluster.Taker {
+	out := cluster.Taker{Workload: t.Beneficiary, Code: t.Code, Pool: t.Pool}
+	if c := t.Is; c.Subtree >= 0 && c.Resource >= 0 {
 		out.Reclaim = &c
 	}
 	return out
 }
 
-// ranOf is how many tasks of the workload ran before anything was decided.
-func (w closing) ranOf(work int32) (n int64) {
-	l := &w.live[w.Works[work].Live]
-	for at := l.from; at < l.to; at++ {
-		if h := &w.Holdings[at]; h.Phase == Running && !h.fresh {
+// RanOf is how many tasks of the workload ran before anything was decided.
+func (w Difference) RanOf(work int32) (n int64) {
+	l := &w.Live[w.Works[work].Live]
+	for at := l.From; at < l.To; at++ {
+		if h := &w.Holdings[at]; h.Phase == cluster.Running && !h.Fresh {
 			n++
 		}
 	}
 	return n
 }
 
-// least is how many tasks are the minimum, in the preferred choice of sets.
-func (d *Definition) least() int64 {
+// leastOf is how many tasks are the minimum, in the preferred choice of sets.
+func leastOf(d *cluster.Definition) int64 {
 	if len(d.Ladder) > 0 {
 		return int64(d.Ladder[len(d.Ladder)-1])
 	}
@@ -282,12 +265,12 @@ func (d *Definition) least() int64 {
 
 // basisOf is the taking by which a unit is told that was reclaimed and holds nothing of what
 // was asked: that of the unit on which it builds, and with which it went (M6).
-func basisOf(book *Table, t taking) taking {
-	if t.is.Subtree < 0 || t.is.Resource >= 0 {
+func basisOf(book *cluster.Table, t cluster.Taking) cluster.Taking {
+	if t.Is.Subtree < 0 || t.Is.Resource >= 0 {
 		return t
 	}
-	for at := range book.takingsOf(t.unit.Work) {
-		if b := &book.takings[at]; b.commit == t.commit && b.beneficiary == t.beneficiary && b.code == t.code && b.is.Resource >= 0 {
+	for at := range book.TakingsOf(t.Unit.Work) {
+		if b := &book.Takings[at]; b.Commit == t.Commit && b.Beneficiary == t.Beneficiary && b.Code == t.Code && b.Is.Resource >= 0 {
 			return *b
 		}
 	}
@@ -298,15 +281,15 @@ func basisOf(book *Table, t taking) taking {
 // these hold nothing of what was reclaimed, all of the unit as it was before the solve: it was
 // taken as one, and what of it holds that is told by an action of its own, or has come back to
 // where it was (M4).
-func (w closing) madeWay(d *Decision, a *Action, t *taking) []TaskPlace {
-	gone := d.goneBy(a)
-	if c := t.is; c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
+func (w Difference) madeWay(d *cluster.Decision, a *cluster.Action, t *cluster.Taking) []cluster.TaskPlace {
+	gone := goneBy(d, a)
+	if c := t.Is; c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
 		return gone
 	}
-	var unit []TaskPlace
-	for at := range t.seats {
-		if s := &t.seats[at]; w.booking().ran(s) || a.Kind != Move && s.origin >= 0 {
-			unit = append(unit, w.Holdings[s.origin].TaskPlace)
+	var unit []cluster.TaskPlace
+	for at := range t.Seats {
+		if s := &t.Seats[at]; w.Booking().Ran(s) || a.Kind != cluster.Move && s.Origin >= 0 {
+			unit = append(unit, w.Holdings[s.Origin].TaskPlace)
 		}
 	}
 	return unit
@@ -315,22 +298,22 @@ func (w closing) madeWay(d *Decision, a *Action, t *taking) []TaskPlace {
 // takenFor are the tasks without other units of the workload that were last taken
 // for another or by another right, and moves the case to before the first of
 // them.
-func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
-	if last := w.Room.lastOf(t.unit.Work); last < 0 || w.Room.takings[last].next == last {
+func (w Difference) takenFor(t *cluster.Taking, gone []cluster.TaskPlace) (out []cluster.TaskPlace) {
+	if last := w.Room.LastOf(t.Unit.Work); last < 0 || w.Room.Takings[last].Next == last {
 		return gone // there is no other
 	}
-	last := w.takenOf(t.unit.Work).last
+	last := w.takenOf(t.Unit.Work).Last
 	for _, g := range gone {
 		other := t
-		if step, known := w.stepOf(t.unit.Work, g); known {
-			if int(step) < len(last) && last[step] != None {
-				other = &w.Room.takings[last[step]]
+		if step, known := w.stepOf(t.Unit.Work, g); known {
+			if int(step) < len(last) && last[step] != cluster.None {
+				other = &w.Room.Takings[last[step]]
 			}
 		}
-		if other.beneficiary == t.beneficiary && other.code == t.code &&
-			other.is.Subtree == t.is.Subtree && other.is.Resource == t.is.Resource {
+		if other.Beneficiary == t.Beneficiary && other.Code == t.Code &&
+			other.Is.Subtree == t.Is.Subtree && other.Is.Resource == t.Is.Resource {
 			out = append(out, g)
-			t.is.Before = max(t.is.Before, other.is.Before)
+			t.Is.Before = max(t.Is.Before, other.Is.Before)
 		}
 	}
 	if out == nil {
@@ -344,21 +327,21 @@ func (w closing) takenFor(t *taking, gone []TaskPlace) (out []TaskPlace) {
 // it has come in several steps. Both begin where they stood when the solve judged it.
 // A case of a resource that the tasks do not hold, as when a part of a unit has gone, is
 // told in another.
-func (w closing) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
-	c := &t.is
+func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPlace, itself bool) {
+	c := &t.Is
 	if c.Subtree < 0 {
 		return
 	}
-	if c.Resource < 0 || w.amountOf(t.unit.Work, form, gone, c.Resource) == 0 {
+	if c.Resource < 0 || w.amountOf(t.Unit.Work, form, gone, c.Resource) == 0 {
 		w.figureAnew(t, form, gone)
 	}
 	if c.Resource < 0 {
 		return
 	}
-	c.After = c.Before - w.amountOf(t.unit.Work, form, gone, c.Resource)
+	c.After = c.Before - w.amountOf(t.Unit.Work, form, gone, c.Resource)
 	if itself {
-		gain := w.gainOf(t.beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
-		if in := w.Pools[t.pool].Tree.Use(int(c.PreemptorSubtree), int(c.Resource)); gain > c.OwnAfter-c.OwnBefore && c.OwnBefore+gain > in {
+		gain := w.gainOf(t.Beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+		if in := w.Pools[t.Pool].Tree.Use(int(c.PreemptorSubtree), int(c.Resource)); gain > c.OwnAfter-c.OwnBefore && c.OwnBefore+gain > in {
 			c.OwnBefore = max(0, in-gain) // part of it is where it was: of what went by itself other tasks move
 		}
 		c.OwnAfter = c.OwnBefore + gain
@@ -367,13 +350,13 @@ func (w closing) figure(t *taking, form int16, gone []TaskPlace, itself bool) {
 
 // figureAnew tells the case in the first resource that the tasks hold and the
 // beneficiary has got, else in the first that they hold, with the uses in the end.
-func (w closing) figureAnew(t *taking, form int16, gone []TaskPlace) {
-	c, p := &t.is, w.Pools[t.pool]
+func (w Difference) figureAnew(t *cluster.Taking, form int16, gone []cluster.TaskPlace) {
+	c, p := &t.Is, w.Pools[t.Pool]
 	c.Resource = -1
 	for r := range int32(p.Plain + len(p.Classes)) {
-		classed := int(r) >= p.Plain && t.code == ReclaimedByQuota && p.Room.Classed[r] // (Q8)
-		gain := w.gainOf(t.beneficiary, r, 0)
-		held := w.amountOf(t.unit.Work, form, gone, r)
+		classed := int(r) >= p.Plain && t.Code == cluster.ReclaimedByQuota && p.Room.Classed[r] // (Q8)
+		gain := w.gainOf(t.Beneficiary, r, 0)
+		held := w.amountOf(t.Unit.Work, form, gone, r)
 		if !p.Divided[r] && !classed || held == 0 || c.Resource >= 0 && gain == 0 {
 			continue
 		}
@@ -381,7 +364,7 @@ func (w closing) figureAnew(t *taking, form int16, gone []TaskPlace) {
 		c.Before = p.Tree.Use(int(c.Subtree), int(r)) + held
 		c.OwnBefore = max(0, p.Tree.Use(int(c.PreemptorSubtree), int(r))-gain)
 		c.OwnAfter = c.OwnBefore + gain
-		c.Entitlement, c.OwnEntitlement = p.lineFor(t.code, c.Subtree, r), p.lineFor(t.code, c.PreemptorSubtree, r)
+		c.Entitlement, c.OwnEntitlement = p.LineFor(t.Code, c.Subtree, r), p.LineFor(t.Code, c.PreemptorSubtree, r)
 		if gain > 0 {
 			return
 		}
@@ -390,7 +373,7 @@ func (w closing) figureAnew(t *taking, form int16, gone []TaskPlace) {
 
 // amountOf is what tasks of a workload are charged of a resource in the form in
 // which they ran.
-func (w closing) amountOf(work int32, form int16, tasks []TaskPlace, resource int32) (sum int64) {
+func (w Difference) amountOf(work int32, form int16, tasks []cluster.TaskPlace, resource int32) (sum int64) {
 	k := &w.Works[work]
 	for _, t := range tasks {
 		sum += w.chargedAt(w.FormOf(k, form), t, resource)
@@ -399,19 +382,19 @@ func (w closing) amountOf(work int32, form int16, tasks []TaskPlace, resource in
 }
 
 // chargedAt is what a task is charged of a resource, or of a class, where it is.
-func (w closing) chargedAt(f *Form, t TaskPlace, resource int32) int64 {
+func (w Difference) chargedAt(f *cluster.Form, t cluster.TaskPlace, resource int32) int64 {
 	p := w.Pools[f.Pool]
 	shape := &p.Definitions[f.Definition].Sets[t.Set]
 	if int(resource) < p.Plain {
 		return shape.Charge.Of(resource)
 	}
-	return p.chargeOf(shape, &w.Nodes[t.Node], t.Devices).Of(resource)
+	return p.ChargeOf(shape, &w.Nodes[t.Node], t.Devices).Of(resource)
 }
 
 // gainOf is what the workload has got of the resource by one of its starts: the
 // one that is told so, else the first.
-func (w closing) gainOf(work, resource int32, told int64) int64 {
-	if seats := w.Room.Seats[work]; len(seats) == 1 && seats[0].commit >= 0 && seats[0].origin < 0 { // as of most
+func (w Difference) gainOf(work, resource int32, told int64) int64 {
+	if seats := w.Room.Seats[work]; len(seats) == 1 && seats[0].Commit >= 0 && seats[0].Origin < 0 { // as of most
 		k := &w.Works[work]
 		return max(0, w.chargedAt(w.FormOf(k, k.Current), seats[0].TaskPlace, resource))
 	}
@@ -425,15 +408,12 @@ func (w closing) gainOf(work, resource int32, told int64) int64 {
 	return 0
 }
 
-// A gain is what some workload has got of a resource, or of a class.
-type gain struct{ work, resource int32 }
-
 // gainsOf are what the workload has got of the resource by each of its starts: by a commit,
 // and of a unit that moves by all commits that led there and what has come back to where it
 // was, as it moves whole. All that went for it ask.
-func (w closing) gainsOf(work, resource int32) []int64 {
-	known := &w.Room.known
-	if gains, some := known.gains[gain{work, resource}]; some {
+func (w Difference) gainsOf(work, resource int32) []int64 {
+	known := &w.Room.Known
+	if gains, some := known.Gains[cluster.Gain{Work: work, Resource: resource}]; some {
 		return gains
 	}
 	type start struct {
@@ -445,14 +425,14 @@ func (w closing) gainsOf(work, resource int32) []int64 {
 	k := &w.Works[work]
 	movedBy := make(map[int32]int32) // by unit: the first commit
 	for _, s := range w.Room.Seats[work] {
-		if s.commit < 0 || s.origin >= 0 && !w.booking().ran(&s) { // a claim is its queue's use already (S7)
+		if s.Commit < 0 || s.Origin >= 0 && !w.Booking().Ran(&s) { // a claim is its queue's use already (S7)
 			continue
 		}
-		one := start{s.commit, w.booking().ran(&s)}
-		if first, some := movedBy[s.step]; one.moves && some {
+		one := start{s.Commit, w.Booking().Ran(&s)}
+		if first, some := movedBy[s.Step]; one.moves && some {
 			one.commit = first
 		} else if one.moves {
-			movedBy[s.step] = s.commit
+			movedBy[s.Step] = s.Commit
 		}
 		at := slices.Index(starts, one)
 		if at < 0 {
@@ -461,22 +441,13 @@ func (w closing) gainsOf(work, resource int32) []int64 {
 		gains[at] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
 	}
 	for _, s := range w.Room.Seats[work] { // what of a unit has come home has moved with it
-		if first, some := movedBy[s.step]; some && s.commit < 0 && w.booking().ran(&s) {
+		if first, some := movedBy[s.Step]; some && s.Commit < 0 && w.Booking().Ran(&s) {
 			gains[slices.Index(starts, start{first, true})] += w.chargedAt(w.FormOf(k, k.Current), s.TaskPlace, resource)
 		}
 	}
-	if known.gains == nil {
-		known.gains = make(map[gain][]int64)
+	if known.Gains == nil {
+		known.Gains = make(map[cluster.Gain][]int64)
 	}
-	known.gains[gain{work, resource}] = gains
+	known.Gains[cluster.Gain{Work: work, Resource: resource}] = gains
 	return gains
-}
-
-// lineFor is the line of a side that the rule goes by.
-func (p *Pool) lineFor(code Code, q, res int32) int64 {
-	at := int(q)*p.Width + int(res)
-	if code == ReclaimedByShare {
-		return p.Room.Shares[at]
-	}
-	return p.Room.Quotas[at]
 }

@@ -1,4 +1,4 @@
-package engine
+package cluster
 
 import (
 	"slices"
@@ -41,11 +41,11 @@ const (
 	impossible
 )
 
-// bareNodes gives every pool its own.
-func (w settling) bareNodes() {
+// BareNodes gives every pool its own.
+func (w *World) BareNodes() {
 	for i, p := range w.Pools {
-		p.bare = &bareNodes{world: w.World, pool: p, index: int32(i), placer: p.placer()}
-		p.bare.forget()
+		p.Bare = &bareNodes{world: w, pool: p, index: int32(i), placer: p.placer()}
+		p.Bare.forget()
 	}
 }
 
@@ -59,10 +59,10 @@ func (p *Pool) placer() gang.Placer {
 	return gang.Placer{Topology: p.Topology, Fitting: p.Policy.Fitting, LeastFreeFirst: p.Policy.LeastFreeDomainsFirst}
 }
 
-// possible says whether the empty nodes would take what a definition needs at least. A
+// Possible says whether the empty nodes would take what a definition needs at least. A
 // search that was cut, or looked at a part of the choices only, is no proof that they do
 // not. What cannot be tried as too little of it was submitted is possible.
-func (b *bareNodes) possible(definition int32) bool {
+func (b *bareNodes) Possible(definition int32) bool {
 	for int(definition) >= len(b.fits) {
 		b.fits = append(b.fits, notAsked)
 	}
@@ -75,8 +75,8 @@ func (b *bareNodes) possible(definition int32) bool {
 	return b.fits[definition] == possible
 }
 
-// knownPossible says whether that was asked, and they would.
-func (b *bareNodes) knownPossible(definition int32) bool {
+// KnownPossible says whether that was asked, and they would.
+func (b *bareNodes) KnownPossible(definition int32) bool {
 	return int(definition) < len(b.fits) && b.fits[definition] == possible
 }
 
@@ -87,11 +87,11 @@ func (b *bareNodes) wouldFit(definition int32) bool {
 	}
 	units, cut := []gang.Unit{d.Unit}, false
 	if d.Unsure || len(d.Ladder) > 0 {
-		units, cut = d.Gang.Units(nil, d.choices())
+		units, cut = d.Gang.Units(nil, d.Choices())
 	}
 	for _, unit := range units {
 		// The nodes were indexed before, so there is no error, and if there is one, no proof.
-		if why, err := b.refuses(definition, 0, d, unit); err != nil || len(why) == 0 {
+		if why, err := b.Refuses(definition, 0, d, unit); err != nil || len(why) == 0 {
 			return true
 		}
 	}
@@ -130,9 +130,9 @@ func (b *bareNodes) placedAsOne(d *Definition, unit gang.Unit) bool {
 		slices.ContainsFunc(unit.Add, func(n int32) bool { return n > 1 })
 }
 
-// refuses is why the empty nodes would not take the unit of a form with a definition; nothing if
+// Refuses is why the empty nodes would not take the unit of a form with a definition; nothing if
 // they would.
-func (b *bareNodes) refuses(definition int32, form int16, d *Definition, unit gang.Unit) ([]Verdict, error) {
+func (b *bareNodes) Refuses(definition int32, form int16, d *Definition, unit gang.Unit) ([]Verdict, error) {
 	out, err := b.tooFew(definition, form, d, unit)
 	if err == nil && len(out) == 0 {
 		out, err = b.noDomain(definition, form, d, unit)
@@ -165,7 +165,7 @@ func (b *bareNodes) tooFew(definition int32, form int16, d *Definition, unit gan
 		shape := d.Sets[set].Placed
 		if !best.one {
 			rejection := b.pool.Index.Reject(shape)
-			out = append(out, noNode(newVerdict(ImpossibleNode, form, b.index).ofSet(definition, set), &rejection))
+			out = append(out, TellNoNode(NewVerdict(ImpossibleNode, form, b.index).OfSet(definition, set), &rejection))
 			continue
 		}
 		need := int64(n)
@@ -174,7 +174,7 @@ func (b *bareNodes) tooFew(definition int32, form int16, d *Definition, unit gan
 			delete(together, shape) // told once
 		}
 		if most := int64(best.all); most < need {
-			out = append(out, newVerdict(ImpossibleGang, form, b.index).counting(most, need).ofSet(definition, set))
+			out = append(out, NewVerdict(ImpossibleGang, form, b.index).Counting(most, need).OfSet(definition, set))
 		}
 	}
 	return out, nil
@@ -221,7 +221,7 @@ func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) ([]Verdict, err
 		return nil, nil
 	}
 	best := b.placer.Best(b.empty, again, unit, gang.Siblings{}, d.Place)
-	return []Verdict{keptApart(newVerdict(ImpossibleDomain, 0, b.index), best, found)}, nil
+	return []Verdict{TellKeptApart(NewVerdict(ImpossibleDomain, 0, b.index), best, found)}, nil
 }
 
 // atBest is whether one empty node would take a task, and how many all would.
@@ -291,9 +291,9 @@ func (b *bareNodes) nodes() []placement.Node {
 	return b.pool.Placed
 }
 
-// follow has the nodes be as they are after one was cordoned or lost, or is no longer. Of
+// Follow has the nodes be as they are after one was cordoned or lost, or is no longer. Of
 // definitions they still know what they did.
-func (b *bareNodes) follow(position int32) {
+func (b *bareNodes) Follow(position int32) {
 	lost := b.lost(int(position))
 	switch {
 	case b.sound == b.pool.Index && lost == b.pool.Placed[position].Cordoned:
@@ -306,13 +306,13 @@ func (b *bareNodes) follow(position int32) {
 	b.forget()
 }
 
-// again finds out anew of all definitions whether they would fit, and says whether
+// Again finds out anew of all definitions whether they would fit, and says whether
 // that is otherwise than it was for any.
-func (b *bareNodes) again() (changed bool) {
+func (b *bareNodes) Again() (changed bool) {
 	for definition, was := range b.fits {
 		if was != notAsked {
 			b.fits[definition] = notAsked
-			changed = b.possible(int32(definition)) != (was == possible) || changed
+			changed = b.Possible(int32(definition)) != (was == possible) || changed
 		}
 	}
 	return changed

@@ -1,53 +1,24 @@
-package engine
+package division
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
-// A MixSource says of which tasks of a pool the target mix is made (P4).
-type MixSource uint8
-
-const (
-	// MixBoth: all tasks that were submitted.
-	MixBoth MixSource = iota
-	// MixPending: those that hold no place.
-	MixPending
-	// MixRunning: those that hold one.
-	MixRunning
-	// MixGiven: none, but what the policy gives.
-	MixGiven
-)
-
-// A Mix is what the target mix of a pool is made of (P4).
-type Mix struct {
-	From MixSource
-	// coverage is how much of the tasks it covers at least, in percent.
-	Coverage int64
-	// targets are all its shapes, with the weights that the policy gives; shapes are
-	// by definition those of its pod sets.
-	Targets []placement.Target
-	Shapes  [][]int32
-}
-
-// Knows says whether the shapes of a definition are in the mix.
-func (m *Mix) Knows(definition int32) bool {
-	return int(definition) < len(m.Shapes) && m.Shapes[definition] != nil
-}
-
-// scorePools tells the indices of the pools whose strategies score nodes what
+// ScorePools tells the indices of the pools whose strategies score nodes what
 // they score them by. The target mix is of the work that is there, so it is told
 // again when a workload's demand has gone or come back (S6).
-func (w dividing) scorePools() error {
+func (w Dividing) ScorePools() error {
 	for i, p := range w.Pools {
 		if !p.Scored {
 			continue
 		}
 		scoring := p.Scoring
 		if p.Mixed {
-			scoring.Mix = w.TargetsOf(int32(i))
+			scoring.Mix = TargetsOf(w.World, int32(i))
 		}
 		if err := p.Index.SetScoring(scoring); err != nil {
 			return err
@@ -57,9 +28,9 @@ func (w dividing) scorePools() error {
 }
 
 // TargetsOf is the target mix of a pool, in the order of its shapes.
-func (w *World) TargetsOf(index int32) (out []placement.Target) {
+func TargetsOf(w *cluster.World, index int32) (out []placement.Target) {
 	m := &w.Pools[index].Mix
-	weights := w.dividing().tallyTasks(index)
+	weights := Of(w).tallyTasks(index)
 	cover(weights, m.Coverage)
 	for i, target := range m.Targets {
 		if target.Weight += weights[i]; target.Weight > 0 {
@@ -81,7 +52,7 @@ func cover(weights []int64, percent int64) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
 	sum := int64(0)
 	for kept, i := range order {
-		if kept < MaxMix && 100*sum < percent*all {
+		if kept < cluster.MaxMix && 100*sum < percent*all {
 			sum += weights[i]
 		} else {
 			weights[i] = 0
@@ -90,15 +61,15 @@ func cover(weights []int64, percent int64) {
 }
 
 // tallyTasks counts the tasks of the pool that the source names, by shape.
-func (w dividing) tallyTasks(index int32) []int64 {
+func (w Dividing) tallyTasks(index int32) []int64 {
 	p := w.Pools[index]
 	counts := make([]int64, len(p.Mix.Targets))
-	if p.Mix.From == MixGiven {
+	if p.Mix.From == cluster.MixGiven {
 		return counts
 	}
 	for _, i := range p.Works {
 		k := &w.Works[i]
-		if k.Status == Ending || k.Status == Failed {
+		if k.Status == cluster.Ending || k.Status == cluster.Failed {
 			continue
 		}
 		at, held := w.mixForm(k, p.Mix.From)
@@ -113,11 +84,11 @@ func (w dividing) tallyTasks(index int32) []int64 {
 				holds = int64(held[set])
 			}
 			switch p.Mix.From {
-			case MixBoth:
+			case cluster.MixBoth:
 				counts[shape] += submitted
-			case MixPending:
+			case cluster.MixPending:
 				counts[shape] += max(0, submitted-holds)
-			case MixRunning:
+			case cluster.MixRunning:
 				counts[shape] += holds
 			}
 		}
@@ -126,9 +97,9 @@ func (w dividing) tallyTasks(index int32) []int64 {
 }
 
 // mixForm is the form with which a workload counts, and what it holds of that.
-func (w dividing) mixForm(k *Work, from MixSource) (form int16, held []int32) {
-	if from == MixBoth || k.Live < 0 || !w.holds(k) {
+func (w Dividing) mixForm(k *cluster.Work, from cluster.MixSource) (form int16, held []int32) {
+	if from == cluster.MixBoth || k.Live < 0 || !w.Holds(k) {
 		return 0, nil
 	}
-	return k.Current, w.live[k.Live].held
+	return k.Current, w.Live[k.Live].Held
 }

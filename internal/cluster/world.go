@@ -1,4 +1,4 @@
-package engine
+package cluster
 
 import (
 	"github.com/allotsched/allot/fairshare"
@@ -20,7 +20,7 @@ const MaxMix = 1024
 // A World is a state behind the compile line: strings, maps and defaults are
 // gone, what is left are dense indices in the order of the IDs, so that an
 // index comparison is an ID comparison and no map can reach a decision. It is decided
-// upon once, or stays in an [Incremental].
+// upon once, or stays in an engine.Incremental.
 type World struct {
 	Now int64 // microseconds; −1 is unset
 
@@ -30,20 +30,20 @@ type World struct {
 	Nodes    []Node
 
 	Works    []Work // by workload ID
-	live     []Live // of works that hold or claim places
+	Live     []Live // of works that hold or claim places
 	Holdings []Holding
 	Loops    []Loop   // by pool, of the deciding
 	Room     *Table   // who stands where, once all is settled
 	Traced   *Trace   // nil unless it is asked how victims were chosen
-	journal  *journal // nil unless the decision is undone
-	seeking  *seekers // nil unless it is kept
+	Journal  *Journal // nil unless the decision is undone
+	Seeking  *Seekers // nil unless it is kept
 	// SomeBehind: some task says in the state that it is behind a promise (B6).
 	SomeBehind bool
 	// Alternatives: some workload has several forms (G5).
 	Alternatives bool
 	Budgets      []int64 // by owner, see preempt.Config
 
-	counts []int32 // arena of newCounts
+	counts []int32 // arena of NewCounts
 }
 
 // A Loop is the deciding of a pool, as the table and the plan ask it: who may stay or go elsewhere,
@@ -58,7 +58,7 @@ type Loop interface {
 	// ComesBehind says whether a seat comes to stand behind somebody, StoodThere whether what a
 	// taking took stood on what was promised.
 	ComesBehind(one *Seat) bool
-	StoodThere(t *taking) bool
+	StoodThere(t *Taking) bool
 	// TellWaits finds out for whom what is promised waits, by the names of devices that the
 	// index has; RenameDevices has it be told by those that a node's devices go by in the plan.
 	TellWaits()
@@ -118,7 +118,7 @@ type Pool struct {
 	Room    *preempt.Evaluator // who may go for whom; nil until the pool is divided
 	Divided []bool             // by resource: somebody has a fair share of it
 	Shares  []fairshare.Share  // by queue × Width + resource
-	demand  demands
+	Demand  Demands
 	// DemandTotal is the demand of the queue and those below it.
 	DemandTotal []int64
 	Placed      []placement.Node
@@ -126,11 +126,11 @@ type Pool struct {
 	// nothing is.
 	Unused  []placement.Node
 	Index   *placement.Index
-	bare    *bareNodes
-	changes int64 // units that have come or gone here in this solve
-	freed   int64 // those that have gone
+	Bare    *bareNodes
+	Changes int64 // units that have come or gone here in this solve
+	Freed   int64 // those that have gone
 
-	// searches is what searches for places and for room cost together, see [Pool.effort].
+	// searches is what searches for places and for room cost together, see [Pool.Searching].
 	searches *placement.Effort
 
 	// Reserved is what people have reserved here that has not passed (B9).
@@ -186,8 +186,8 @@ type Definition struct {
 	Times Times
 	// Stranger is of what of Pool.Reserved it is no member (B9).
 	Stranger []int32
-	// refused is when what a workload that holds nothing needs found no place (O5).
-	refused memo
+	// Refused is when what a workload that holds nothing needs found no place (O5).
+	Refused Memo
 	// Demand is what every submitted task asks together, in each class that it could land
 	// in, too; Part what the parts of devices come in that they ask, 0 where they ask none
 	// or nobody divides by it (F5).
@@ -198,7 +198,7 @@ type Definition struct {
 // Lasting is what asks the same and takes other times.
 func (d *Definition) Lasting(t Times) Definition {
 	out := *d
-	out.Times, out.refused = t, memo{}
+	out.Times, out.Refused = t, Memo{}
 	return out
 }
 
@@ -218,14 +218,14 @@ type Work struct {
 	*Rare
 	Form   Form
 	Source int32 // the host's own index
-	Live   int32 // index into World.live, −1 when it holds nothing
-	// bucket is where its like wait behind it, plus one; 0 is nowhere. Where it waits behind one
+	Live   int32 // index into World.Live, −1 when it holds nothing
+	// Bucket is where its like wait behind it, plus one; 0 is nowhere. Where it waits behind one
 	// itself that was evicted, as it was, it is less than 0.
-	bucket    int32
+	Bucket    int32
 	Current   int16 // the form in use or in turn
 	Status    Status
-	tried     bool // had its turn and was refused
-	pipelined bool // claims places, in this solve, that others are leaving (S4)
+	Tried     bool // had its turn and was refused
+	Pipelined bool // claims places, in this solve, that others are leaving (S4)
 }
 
 // A Rare is what few workloads have. It is shared, and not written to once it is set.
@@ -254,28 +254,28 @@ var Nothing = &Rare{Checkpoint: -1, PartialSince: -1, Owner: None, NotBefore: -1
 
 // A Live is what a workload holds, and what it is given in this solve.
 type Live struct {
-	held     []int32       // per pod set: running and claimed tasks
-	asks     quota.Amounts // what the unit in turn adds to use, while something is held
-	from, to int32         // in world.holdings
-	form     int16         // in which those stand
-	claimed  int32         // how many of held are claimed
-	leaving  int32         // terminating tasks that wait again (S5)
-	counted  bool          // charged as a running workload (Q10)
-	// dense is per pod set how many tasks there are where they are numbered without a
+	Held     []int32       // per pod set: running and claimed tasks
+	Asks     quota.Amounts // what the unit in turn adds to use, while something is held
+	From, To int32         // in world.holdings
+	Form     int16         // in which those stand
+	Claimed  int32         // how many of held are claimed
+	Leaving  int32         // terminating tasks that wait again (S5)
+	Counted  bool          // charged as a running workload (Q10)
+	// Dense is per pod set how many tasks there are where they are numbered without a
 	// gap, and none where they are not; nil until asked.
-	dense []int32
+	Dense []int32
 }
 
 // Status is where a workload stands in this solve.
 type Status uint8
 
 const (
-	waiting  Status = iota // below its minimum
-	complete               // at its minimum or above
+	Waiting  Status = iota // below its minimum
+	Complete               // at its minimum or above
 	// Ending: it ends for good, and is no part of anything.
 	Ending
-	leaving  // has terminating tasks: waits for them (S5)
-	claiming // waits for claimed places (S4)
+	WaitsForLeavers // has terminating tasks: waits for them (S5)
+	Claiming        // waits for claimed places (S4)
 	// Failed: it was evicted in this solve and ends for good (S6).
 	Failed
 )
@@ -294,8 +294,8 @@ func (w *World) Definition(k *Work, i int16) *Definition {
 	return &w.Pools[f.Pool].Definitions[f.Definition]
 }
 
-// due is how urgent a form of a workload is where the policy looks at deadlines (B11).
-func (w *World) due(k *Work, f *Form) int64 {
+// Due is how urgent a form of a workload is where the policy looks at deadlines (B11).
+func (w *World) Due(k *Work, f *Form) int64 {
 	if !w.Pools[f.Pool].Policy.DeadlinesFirst {
 		return 0
 	}
@@ -313,71 +313,9 @@ func (w *World) Enlist(i int32) {
 	}
 }
 
-// A World and a Solver are what all steps of a solve work on. The steps themselves are in
-// groups, each with a type of its own, so that what belongs together stands together.
-
-// settling has what is held take its place before anything is decided.
-type settling struct{ *World }
-
-// settling is the world as it is settled.
-func (w *World) settling() settling { return settling{w} }
-
-// dividing divides the capacity down the trees of queues, and scores nodes.
-type dividing struct{ *World }
-
-// dividing is the world as it is divided.
-func (w *World) dividing() dividing { return dividing{w} }
-
-// reserving has what people have reserved be left to its members.
-type reserving struct{ *World }
-
-// closing makes the plan of the difference between two tables.
-type closing struct{ *World }
-
-// closing is the world as its plan is made.
-func (w *World) closing() closing { return closing{w} }
-
-// booking keeps the table: who stands where, in which unit. Its transitions are in
+// Booking keeps the table: who stands where, in which unit. Its transitions are in
 // table_steps.go.
-type booking struct{ *World }
+type Booking struct{ *World }
 
-// booking is the world as its table is kept.
-func (w *World) booking() booking { return booking{w} }
-
-// enqueuing puts workloads into the order, and heads in their way.
-type enqueuing struct{ *Solver }
-
-func (s *Solver) enqueuing() enqueuing { return enqueuing{s} }
-
-// preempting makes room: it asks package preempt, and carries out what that proposes.
-type preempting struct{ *Solver }
-
-func (s *Solver) preempting() preempting { return preempting{s} }
-
-// reprieving puts back, in place or elsewhere, what was taken.
-type reprieving struct{ *Solver }
-
-func (s *Solver) reprieving() reprieving { return reprieving{s} }
-
-// diagnosis tells why somebody waits.
-type diagnosis struct{ *Solver }
-
-func (s *Solver) diagnosis() diagnosis { return diagnosis{s} }
-
-// admitting says whom the queues let in at what time.
-type admitting struct{ *Solver }
-
-// promising keeps places free for those who are promised them.
-type promising struct{ admitting }
-
-func (s *Solver) promising() promising { return promising{admitting{s}} }
-
-// gathering keeps places free for one for whom no time is known.
-type gathering struct{ promising }
-
-func (s promising) gathering() gathering { return gathering{s} }
-
-// telling says of promises what became of them, and why.
-type telling struct{ promising }
-
-func (s promising) telling() telling { return telling{s} }
+// Booking is the world as its table is kept.
+func (w *World) Booking() Booking { return Booking{w} }

@@ -1,10 +1,11 @@
-package engine
+package difference
 
 import (
 	"math/bits"
 	"slices"
 	"testing"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"pgregory.net/rapid"
 )
 
@@ -12,8 +13,8 @@ import (
 // a place where it is, and gives every task an index of its own.
 func TestM11Match(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		place := func(index int32) TaskPlace {
-			return TaskPlace{
+		place := func(index int32) cluster.TaskPlace {
+			return cluster.TaskPlace{
 				Set: 0, Index: index, Node: rapid.Int32Range(0, 2).Draw(t, "node"),
 				Devices: 1 << rapid.IntRange(0, 3).Draw(t, "device"),
 			}
@@ -24,20 +25,20 @@ func TestM11Match(t *testing.T) {
 		}
 		var after []rowAfter
 		for i := range rapid.Int32Range(0, 6).Draw(t, "after") {
-			after = append(after, rowAfter{TaskPlace: place(i), before: None})
+			after = append(after, rowAfter{TaskPlace: place(i), before: cluster.None})
 		}
 		match(before, after)
 		ran, home, could := 0, 0, 0
-		left := make(map[standing]int)
+		left := make(map[cluster.Standing]int)
 		for b := range before {
 			if before[b].ran && ran < len(after) {
 				ran++
-				left[before[b].where()]++
+				left[before[b].Where()]++
 			}
 		}
 		for a := range after {
-			if left[after[a].where()] > 0 {
-				left[after[a].where()]--
+			if left[after[a].Where()] > 0 {
+				left[after[a].Where()]--
 				could++
 			}
 		}
@@ -49,14 +50,14 @@ func TestM11Match(t *testing.T) {
 				t.Fatalf("index %d is given twice: %v", row.Index, after)
 			}
 			used[row.Index] = true
-			if row.before == None {
+			if row.before == cluster.None {
 				continue
 			}
-			if b := &before[row.before]; continued[row.before] || row.Index != b.Index || !b.ran && b.where() != row.where() {
+			if b := &before[row.before]; continued[row.before] || row.Index != b.Index || !b.ran && b.Where() != row.Where() {
 				t.Fatalf("row %v continues %v", *row, *b)
 			} else if b.ran {
 				ran--
-				if b.where() == row.where() {
+				if b.Where() == row.Where() {
 					home++
 				}
 			}
@@ -111,8 +112,8 @@ func TestM11Devices(t *testing.T) {
 			return list
 		}
 		for _, r := range rows {
-			if r.had != 0 && slices.Equal(classes(r.now), classes(r.had)) && renamed(r.now, to) != r.had {
-				t.Fatalf("%b could have %b again and has %b: %v", r.now, r.had, renamed(r.now, to), rows)
+			if r.had != 0 && slices.Equal(classes(r.now), classes(r.had)) && cluster.Renamed(r.now, to) != r.had {
+				t.Fatalf("%b could have %b again and has %b: %v", r.now, r.had, cluster.Renamed(r.now, to), rows)
 			}
 		}
 	})
@@ -191,7 +192,7 @@ func TestM11Attribute(t *testing.T) {
 					return int32(at)
 				}
 			}
-			return None
+			return cluster.None
 		}
 		got := attribute(nil, 0, func(at int32) tookFrom { return taken[at] }, last, func(work, _ int32) fate { return c.fates[work] })
 		if !slices.Equal(got, c.want) {

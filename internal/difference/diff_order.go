@@ -1,8 +1,9 @@
-package engine
+package difference
 
 import (
 	"slices"
 
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 )
 
@@ -89,7 +90,7 @@ func cheapest(moves []int32, cost []int64) int32 {
 // cutCircles orders the moves, which are d.actions[from:to], and has those that are cut
 // go before all moves and start after them (M11), behind who has reclaimed: with those gone
 // it was within its lines (R1).
-func (w closing) cutCircles(d *Decision, from, to int) {
+func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
 	of := make(map[int32][]int32, len(moves))
 	for i := range moves {
@@ -108,7 +109,7 @@ func (w closing) cutCircles(d *Decision, from, to int) {
 		cost[i] = w.costToLeave(a)
 	}
 	order, cut := sequence(waits, cost)
-	var leaves, rest, starts []Action
+	var leaves, rest, starts []cluster.Action
 	first, later := w.reclaimersFirst(d, to, moves, cut)
 	for _, i := range cut {
 		leaves = append(leaves, w.leaveFirst(d, &moves[i]))
@@ -123,7 +124,7 @@ func (w closing) cutCircles(d *Decision, from, to int) {
 
 // reclaimersFirst parts the actions from one on into those of who has reclaimed something, and
 // the others, among which is all of whose moves are cut.
-func (w closing) reclaimersFirst(d *Decision, from int, moves []Action, cut []int32) (first, others []Action) {
+func (w Difference) reclaimersFirst(d *cluster.Decision, from int, moves []cluster.Action, cut []int32) (first, others []cluster.Action) {
 	if len(cut) == 0 {
 		return nil, slices.Clone(d.Actions[from:])
 	}
@@ -145,7 +146,7 @@ func (w closing) reclaimersFirst(d *Decision, from int, moves []Action, cut []in
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the
 // gang is broken up for that time, and no host is to be told that a workload ends.
-func (w closing) costToLeave(a *Action) int64 {
+func (w Difference) costToLeave(a *cluster.Action) int64 {
 	const breaks, ends = 1 << 32, 1 << 48
 	cost := int64(a.To - a.From)
 	if standsBefore(w, a.Work) > cost {
@@ -159,10 +160,10 @@ func (w closing) costToLeave(a *Action) int64 {
 
 // standsBefore is how many tasks of the workload run when the moves begin: what ran, and what
 // has started where it was claimed and stays there (S4).
-func standsBefore(w closing, work int32) int64 {
-	n := w.ranOf(work)
+func standsBefore(w Difference, work int32) int64 {
+	n := w.RanOf(work)
 	for at := range w.Room.Seats[work] {
-		if s := &w.Room.Seats[work][at]; s.origin >= 0 && s.commit < 0 && w.Holdings[s.origin].fresh {
+		if s := &w.Room.Seats[work][at]; s.Origin >= 0 && s.Commit < 0 && w.Holdings[s.Origin].Fresh {
 			n++
 		}
 	}
@@ -171,13 +172,13 @@ func standsBefore(w closing, work int32) int64 {
 
 // leaveFirst is what a move begins with that was cut: an eviction, or where a part of the
 // workload stays a shrinking.
-func (w closing) leaveFirst(d *Decision, a *Action) Action {
+func (w Difference) leaveFirst(d *cluster.Decision, a *cluster.Action) cluster.Action {
 	out := *a
-	out.Kind, out.After, out.cut, out.From = Shrink, nil, true, int32(len(d.Placed))
+	out.Kind, out.After, out.Cut, out.From = cluster.Shrink, nil, true, int32(len(d.Placed))
 	if standsBefore(w, a.Work) == int64(a.To-a.From) {
-		out.Kind = Evict
+		out.Kind = cluster.Evict
 	}
-	d.Placed = append(d.Placed, d.goneBy(a)...)
+	d.Placed = append(d.Placed, goneBy(d, a)...)
 	out.To = int32(len(d.Placed))
 	return out
 }
@@ -185,14 +186,14 @@ func (w closing) leaveFirst(d *Decision, a *Action) Action {
 // startTogetherWith adds to a move that was cut, of a gang that ran below its minimum, what
 // this plan completes it with: what moves of it starts no sooner than that (G1). It returns
 // the starts that are left.
-func startTogetherWith(w *World, d *Decision, a *Action, starts []Action) []Action {
+func startTogetherWith(w *cluster.World, d *cluster.Decision, a *cluster.Action, starts []cluster.Action) []cluster.Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
 	held := heldInPlace(w, a.Work, definition)
 	for _, t := range d.Placed[a.From:a.To] {
 		held[t.Set]++
 	}
 	for !definition.Gang.AtMinimum(held) {
-		at := slices.IndexFunc(starts, func(b Action) bool { return b.Work == a.Work })
+		at := slices.IndexFunc(starts, func(b cluster.Action) bool { return b.Work == a.Work })
 		if at < 0 {
 			return starts
 		}
@@ -205,16 +206,16 @@ func startTogetherWith(w *World, d *Decision, a *Action, starts []Action) []Acti
 		a.From = int32(len(d.Placed))
 		d.Placed = append(d.Placed, tasks...)
 		a.To = int32(len(d.Placed))
-		a.After = inTurn(append(slices.Clip(a.After), b.After...), w.dividing().compareIDs)
+		a.After = inTurn(append(slices.Clip(a.After), b.After...), w.CompareIDs)
 	}
 	return starts
 }
 
 // heldInPlace counts by pod set what of a workload runs where it ran.
-func heldInPlace(w *World, work int32, definition *Definition) []int32 {
+func heldInPlace(w *cluster.World, work int32, definition *cluster.Definition) []int32 {
 	held := make([]int32, len(definition.Sets))
 	for at := range w.Room.Seats[work] {
-		if s := &w.Room.Seats[work][at]; s.commit < 0 && !s.claimed {
+		if s := &w.Room.Seats[work][at]; s.Commit < 0 && !s.Claimed {
 			held[s.Set]++
 		}
 	}
@@ -223,53 +224,53 @@ func heldInPlace(w *World, work int32, definition *Definition) []int32 {
 
 // startBehindItself are the starts that a move ends with that was cut: what the minimum
 // needs with what has stayed, or all of what halves, and task by task what is above that.
-func (w closing) startBehindItself(d *Decision, a *Action) []Action {
+func (w Difference) startBehindItself(d *cluster.Decision, a *cluster.Action) []cluster.Action {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
-	held, step := heldInPlace(w.World, a.Work, definition), make(map[TaskPlace]int32)
-	ends := make(map[TaskPlace]int64) // of what was cut to fit a hole
+	held, step := heldInPlace(w.World, a.Work, definition), make(map[cluster.TaskPlace]int32)
+	ends := make(map[cluster.TaskPlace]int64) // of what was cut to fit a hole
 	for at := range w.Room.Seats[a.Work] {
 		s := &w.Room.Seats[a.Work][at]
-		step[s.TaskPlace] = s.step
-		if s.origin >= 0 {
-			ends[s.TaskPlace] = w.Holdings[s.origin].Until
+		step[s.TaskPlace] = s.Step
+		if s.Origin >= 0 {
+			ends[s.TaskPlace] = w.Holdings[s.Origin].Until
 		}
 	}
 	tasks := slices.Clone(d.Placed[a.From:a.To])
-	slices.SortStableFunc(tasks, func(a, b TaskPlace) int { return int(step[a] - step[b]) })
-	var out []Action
+	slices.SortStableFunc(tasks, func(a, b cluster.TaskPlace) int { return int(step[a] - step[b]) })
+	var out []cluster.Action
 	for at := 0; at < len(tasks); {
-		one := Action{Kind: Start, Form: a.Form, Work: a.Work, From: int32(len(d.Placed)), cut: true}
+		one := cluster.Action{Kind: cluster.Start, Form: a.Form, Work: a.Work, From: int32(len(d.Placed)), Cut: true}
 		if definition.Gang.AtMinimum(held) { // also between two rungs, or below the lowest
-			one.Kind, one.code = Resize, Grown
+			one.Kind, one.Code = cluster.Resize, cluster.Grown
 		}
 		one.Until = ends[tasks[at]]
-		for first := true; at < len(tasks) && (first || !definition.runs(held)); first = false {
+		for first := true; at < len(tasks) && (first || !mayRun(definition, held)); first = false {
 			held[tasks[at].Set]++
 			d.Placed = append(d.Placed, tasks[at])
 			at++
 		}
 		one.To = int32(len(d.Placed))
-		slices.SortFunc(d.Placed[one.From:one.To], compareTasks)
-		one.After = inTurn(append(leaversAmong(w.World, a.After, d.Placed[one.From:one.To]), a.Work), w.dividing().compareIDs)
+		slices.SortFunc(d.Placed[one.From:one.To], cluster.CompareTasks)
+		one.After = inTurn(append(leaversAmong(w.World, a.After, d.Placed[one.From:one.To]), a.Work), w.CompareIDs)
 		out = append(out, one)
 	}
 	return out
 }
 
 // leaversAmong are those of some workloads that leave something on a node of the tasks.
-func leaversAmong(w *World, works []int32, tasks []TaskPlace) (out []int32) {
+func leaversAmong(w *cluster.World, works []int32, tasks []cluster.TaskPlace) (out []int32) {
 	for _, i := range works {
 		stays := make(map[int32]bool)
 		for at := range w.Room.Seats[i] {
-			if s := &w.Room.Seats[i][at]; s.commit < 0 && s.origin >= 0 {
-				stays[s.origin] = true
+			if s := &w.Room.Seats[i][at]; s.Commit < 0 && s.Origin >= 0 {
+				stays[s.Origin] = true
 			}
 		}
-		l := &w.live[w.Works[i].Live]
-		for at := l.from; at < l.to; at++ {
+		l := &w.Live[w.Works[i].Live]
+		for at := l.From; at < l.To; at++ {
 			h := &w.Holdings[at]
-			gone := h.Phase == Terminating || h.Phase == Running && !h.fresh && !stays[at]
-			if gone && slices.ContainsFunc(tasks, func(t TaskPlace) bool { return t.Node == h.Node }) {
+			gone := h.Phase == cluster.Terminating || h.Phase == cluster.Running && !h.Fresh && !stays[at]
+			if gone && slices.ContainsFunc(tasks, func(t cluster.TaskPlace) bool { return t.Node == h.Node }) {
 				out = append(out, i)
 				break
 			}
@@ -280,7 +281,7 @@ func leaversAmong(w *World, works []int32, tasks []TaskPlace) (out []int32) {
 
 // writeAfter finds out which starts and moves have to wait for whom: their places are
 // tried, one after the other, in the state as it was.
-func (w closing) writeAfter(d *Decision, from int) error {
+func (w Difference) writeAfter(d *cluster.Decision, from int) error {
 	if from == len(d.Actions) || w.nobodyLeaves() {
 		return nil
 	}
@@ -305,7 +306,7 @@ func (w closing) writeAfter(d *Decision, from int) error {
 	if err := l.occupy(taken, goes(w.World)); err != nil {
 		return err
 	}
-	var waiting []*Action
+	var waiting []*cluster.Action
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
 		x := l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool]
@@ -325,17 +326,17 @@ func (w closing) writeAfter(d *Decision, from int) error {
 }
 
 // nobodyLeaves says whether nothing was leaving, and nothing has been taken.
-func (w closing) nobodyLeaves() bool {
-	return len(w.Room.takings) == 0 && !slices.ContainsFunc(w.Pools, func(p *Pool) bool { return p.Index.Releasing() })
+func (w Difference) nobodyLeaves() bool {
+	return len(w.Room.Takings) == 0 && !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Index.Releasing() })
 }
 
 // waitForThemselves has what starts, and what claims the place that it moves to, wait for its
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
-func (w closing) waitForThemselves(d *Decision, from int) {
+func (w Difference) waitForThemselves(d *cluster.Decision, from int) {
 	var evicted []bool // most decisions evict nobody
 	for at := range d.Actions {
-		if a := &d.Actions[at]; a.Kind == Evict {
+		if a := &d.Actions[at]; a.Kind == cluster.Evict {
 			if evicted == nil {
 				evicted = make([]bool, len(w.Works))
 			}
@@ -344,11 +345,11 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 	}
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
-		starts := a.Kind == Start || a.Kind == Resize ||
-			a.Kind == Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (evicted != nil && evicted[a.Work] || w.Works[a.Work].isLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
+		starts := a.Kind == cluster.Start || a.Kind == cluster.Resize ||
+			a.Kind == cluster.Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t cluster.TaskPlace) bool { return w.waitsAt(a.Work, t) })
+		if starts && (evicted != nil && evicted[a.Work] || w.Works[a.Work].IsLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
-			slices.SortFunc(a.After, w.dividing().compareIDs)
+			slices.SortFunc(a.After, w.CompareIDs)
 		}
 	}
 }
@@ -356,7 +357,7 @@ func (w closing) waitForThemselves(d *Decision, from int) {
 // leavers are, by node, the holdings that leave it, and ledgers of the pools before
 // anybody leaves, in which there are the nodes at hand alone, each at a position of its own.
 type leavers struct {
-	world    *World
+	world    *cluster.World
 	on       [][]int32
 	before   []*placement.Ledger
 	position []int32
@@ -378,19 +379,21 @@ type told struct {
 // do not stay where they are.
 func (l *leavers) occupy(on, goes []bool) error {
 	w := l.world
-	into := func(p *Pool, node int32) (ground, int32) { return l.before[slices.Index(w.Pools, p)], l.position[node] }
+	into := func(p *cluster.Pool, node int32) (cluster.Ground, int32) {
+		return l.before[slices.Index(w.Pools, p)], l.position[node]
+	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
-		givenUp := (h.fresh || h.Phase == Claimed) && goes[i] // nobody leaves its place
-		if !on[h.Node] || h.Phase == Vacant {
+		givenUp := (h.Fresh || h.Phase == cluster.Claimed) && goes[i] // nobody leaves its place
+		if !on[h.Node] || h.Phase == cluster.Vacant {
 			continue
 		}
 		if !givenUp {
-			if err := w.settling().occupyBy(h, into); err != nil {
+			if err := w.OccupyBy(h, into); err != nil {
 				return err
 			}
 		}
-		if h.Phase == Terminating || goes[i] && h.Phase == Running && !h.fresh {
+		if h.Phase == cluster.Terminating || goes[i] && h.Phase == cluster.Running && !h.Fresh {
 			l.on[h.Node] = append(l.on[h.Node], int32(i))
 		}
 	}
@@ -401,7 +404,7 @@ func (l *leavers) occupy(on, goes []bool) error {
 // holds what the places lack, and behind what is leaving also that. The leavers of a node
 // are looked at once for all of the action's tasks there. Where it is asked whether it waits for
 // anybody, it may list one of them alone, and have taken some of the places.
-func (l *leavers) waitsFor(d *Decision, x *placement.Ledger, a *Action, forAnybody bool) []int32 {
+func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.Action, forAnybody bool) []int32 {
 	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
 	alone := a.To-a.From == 1
 	l.awaited = l.awaited[:0]
@@ -414,7 +417,7 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Ledger, a *Action, forAnybo
 		s := &definition.Sets[t.Set]
 		place := placement.Place{Node: l.position[t.Node], Devices: t.Devices}
 		lack := x.Lacks(s.Placed, place)
-		behind := w.Works[a.Work].pipelined && w.closing().waitsAt(a.Work, t)
+		behind := w.Works[a.Work].Pipelined && Of(w).waitsAt(a.Work, t)
 		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
 			continue // the places of a decision exist
 		}
@@ -442,7 +445,7 @@ func (l *leavers) waitsFor(d *Decision, x *placement.Ledger, a *Action, forAnybo
 		at := &l.awaited[i]
 		out = append(at.running(out, false), at.out...)
 	}
-	out = slices.Clip(inTurn(out, w.dividing().compareIDs))
+	out = slices.Clip(inTurn(out, w.CompareIDs))
 	if alone && len(l.awaited) == 1 && len(l.awaited[0].mine)+len(l.awaited[0].out) == 0 {
 		if l.told == nil {
 			l.told = make(map[int32]told)
@@ -463,8 +466,8 @@ func inTurn(works []int32, byID func(a, b int32) int) []int32 {
 }
 
 // waitsAt says whether a task of the workload claims its place behind what leaves.
-func (w closing) waitsAt(work int32, t TaskPlace) bool {
-	return slices.ContainsFunc(w.Room.Seats[work], func(s Seat) bool { return s.TaskPlace == t && s.waits() })
+func (w Difference) waitsAt(work int32, t cluster.TaskPlace) bool {
+	return slices.ContainsFunc(w.Room.Seats[work], func(s cluster.Seat) bool { return s.TaskPlace == t && s.Waits() })
 }
 
 // An awaited is whom an action waits for on one node.
@@ -510,7 +513,7 @@ func (a *awaited) running(out []int32, first bool) []int32 {
 		if first && len(out) > 0 {
 			break
 		}
-		if h := &a.world.Holdings[i]; h.Phase == Running && h.Work != a.work && a.world.closing().inTheWay(h, &a.lacks) {
+		if h := &a.world.Holdings[i]; h.Phase == cluster.Running && h.Work != a.work && Of(a.world).inTheWay(h, &a.lacks) {
 			out = append(out, h.Work)
 		}
 	}
@@ -519,9 +522,9 @@ func (a *awaited) running(out []int32, first bool) []int32 {
 
 // own adds the workload itself where others of its tasks are in the way of one: that it
 // leaves its own place goes without saying.
-func (a *awaited) own(t TaskPlace, lack *placement.Lack) {
+func (a *awaited) own(t cluster.TaskPlace, lack *placement.Lack) {
 	for _, i := range a.mine {
-		if h := &a.world.Holdings[i]; h.Phase == Running && (h.Set != t.Set || h.Index != t.Index) && a.world.closing().inTheWay(h, lack) {
+		if h := &a.world.Holdings[i]; h.Phase == cluster.Running && (h.Set != t.Set || h.Index != t.Index) && Of(a.world).inTheWay(h, lack) {
 			a.out = append(a.out, h.Work)
 		}
 	}
@@ -530,13 +533,13 @@ func (a *awaited) own(t TaskPlace, lack *placement.Lack) {
 // behind adds what was terminating before and is in the way of a task that claims its
 // place behind that. It may be short of something only once others that wait have
 // started: then that is whatever holds anything that it asks for.
-func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
+func (a *awaited) behind(t cluster.TaskPlace, s *cluster.Shape, lack *placement.Lack) {
 	found := len(a.out)
-	all := a.world.closing().all(s, t)
+	all := Of(a.world).all(s, t)
 	for _, lacks := range [...]*placement.Lack{lack, &all} {
 		for _, i := range a.on[a.node] {
 			h := &a.world.Holdings[i]
-			if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == Terminating && !itself && a.world.closing().inTheWay(h, lacks) {
+			if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == cluster.Terminating && !itself && Of(a.world).inTheWay(h, lacks) {
 				a.out = append(a.out, h.Work)
 			}
 		}
@@ -547,14 +550,14 @@ func (a *awaited) behind(t TaskPlace, s *Shape, lack *placement.Lack) {
 }
 
 // inTheWay says whether a task holds something of what a place lacks.
-func (w closing) inTheWay(h *Holding, lack *placement.Lack) bool {
-	theirs, _, _ := w.settling().asked(h) // who left a pool stands on nodes of another
+func (w Difference) inTheWay(h *cluster.Holding, lack *placement.Lack) bool {
+	theirs, _, _ := w.Asked(h) // who left a pool stands on nodes of another
 	return lack.Slots || lack.CPUOnlySlots && theirs.GPUs == 0 || lack.Devices&h.Devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
 }
 
 // all is a place that has nothing of what the shape asks.
-func (w closing) all(s *Shape, t TaskPlace) placement.Lack {
+func (w Difference) all(s *cluster.Shape, t cluster.TaskPlace) placement.Lack {
 	node := &w.Pools[w.NodePool[t.Node]].Placed[w.Position[t.Node]]
 	out := placement.Lack{
 		Devices: t.Devices, Slots: node.Slots < placement.NoCap,
@@ -568,17 +571,17 @@ func (w closing) all(s *Shape, t TaskPlace) placement.Lack {
 
 // goes says of every holding whether it is not where it was in the end: all are of a workload of
 // which nothing has come or gone.
-func goes(w *World) []bool {
+func goes(w *cluster.World) []bool {
 	out := make([]bool, len(w.Holdings))
-	for _, i := range w.Room.touched {
+	for _, i := range w.Room.Touched {
 		if live := w.Works[i].Live; live >= 0 {
-			for at := w.live[live].from; at < w.live[live].to; at++ {
+			for at := w.Live[live].From; at < w.Live[live].To; at++ {
 				out[at] = true
 			}
 		}
 		for at := range w.Room.Seats[i] {
-			if s := &w.Room.Seats[i][at]; s.origin >= 0 && s.commit < 0 {
-				out[s.origin] = false
+			if s := &w.Room.Seats[i][at]; s.Origin >= 0 && s.Commit < 0 {
+				out[s.Origin] = false
 			}
 		}
 	}

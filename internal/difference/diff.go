@@ -1,8 +1,10 @@
-package engine
+package difference
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/allotsched/allot/internal/cluster"
 )
 
 // A plan is the difference of two tables of allocations, and never the history of
@@ -60,22 +62,22 @@ import (
 
 // Close writes the actions after the reconciliation anew, as the difference of the two
 // tables.
-func (w *World) Close(d *Decision) error { return w.closing().close(d) }
+func Close(w *cluster.World, d *cluster.Decision) error { return Of(w).close(d) }
 
-// close is World.Close.
-func (w closing) close(d *Decision) error {
-	if len(w.Room.takings) > 0 {
+// close is Close.
+func (w Difference) close(d *cluster.Decision) error {
+	if len(w.Room.Takings) > 0 {
 		w.keepDevices() // of places that differ in names alone a claim knows its own
 	}
-	for _, i := range w.booking().turned() {
-		if w.Works[i].Live >= 0 && !w.Room.told {
-			w.booking().step(i)
+	for _, i := range w.Booking().Turned() {
+		if w.Works[i].Live >= 0 && !w.Room.Told {
+			w.Booking().Step(i)
 		}
 		w.matchWorkload(i)
 	}
 	from, seats := w.committed()
-	w.keepStarted(d, len(w.Room.commits), len(seats))
-	if len(w.Room.takings) == 0 { // then nothing has gone, and what ran is where it was
+	w.keepStarted(d, len(w.Room.Commits), len(seats))
+	if len(w.Room.Takings) == 0 { // then nothing has gone, and what ran is where it was
 		moves := len(d.Actions)
 		w.writeStarts(d, from, seats)
 		err := w.writeAfter(d, moves)
@@ -103,17 +105,17 @@ func (w closing) close(d *Decision) error {
 // anybody knew who has a better right to the places, those that stand in the end: a
 // claim that others have taken is given up, and does not start to be evicted (S4). Those
 // that stay are what was settled. There is room for about so many actions and tasks more.
-func (w closing) keepStarted(d *Decision, more, tasks int) {
+func (w Difference) keepStarted(d *cluster.Decision, more, tasks int) {
 	actions, placed := d.Actions, d.Placed
-	d.Actions, d.Placed = nil, make([]TaskPlace, 0, len(placed)+tasks)
+	d.Actions, d.Placed = nil, make([]cluster.TaskPlace, 0, len(placed)+tasks)
 	if len(actions)+more > 0 {
-		d.Actions = make([]Action, 0, len(actions)+more)
+		d.Actions = make([]cluster.Action, 0, len(actions)+more)
 	}
 	for _, a := range actions {
 		from := int32(len(d.Placed))
 		started := w.startedClaims(&a)
 		for _, t := range placed[a.From:a.To] {
-			if a.Kind != Start || started[t] {
+			if a.Kind != cluster.Start || started[t] {
 				d.Placed = append(d.Placed, t)
 			}
 		}
@@ -125,14 +127,14 @@ func (w closing) keepStarted(d *Decision, more, tasks int) {
 }
 
 // startedClaims are the claims of a workload that run in the end, where they were.
-func (w closing) startedClaims(a *Action) map[TaskPlace]bool {
-	if a.Kind != Start {
+func (w Difference) startedClaims(a *cluster.Action) map[cluster.TaskPlace]bool {
+	if a.Kind != cluster.Start {
 		return nil
 	}
-	out := make(map[TaskPlace]bool)
+	out := make(map[cluster.TaskPlace]bool)
 	for _, s := range w.Room.Seats[a.Work] {
-		if s.origin >= 0 && s.commit < 0 && !s.claimed {
-			out[w.Holdings[s.origin].TaskPlace] = true
+		if s.Origin >= 0 && s.Commit < 0 && !s.Claimed {
+			out[w.Holdings[s.Origin].TaskPlace] = true
 		}
 	}
 	return out
@@ -143,20 +145,20 @@ type seatOf struct{ work, at int32 }
 
 // committed are the seats that some start or move has given, in the order of the
 // commits: those of a commit begin at from.
-func (w closing) committed() (from []int32, seats []seatOf) {
-	from = make([]int32, len(w.Room.commits)+1)
+func (w Difference) committed() (from []int32, seats []seatOf) {
+	from = make([]int32, len(w.Room.Commits)+1)
 	each := func(do func(commit int32, s seatOf)) {
-		for _, i := range w.Room.touched {
+		for _, i := range w.Room.Touched {
 			own := w.Room.Seats[i]
 			for at := range own {
-				if own[at].commit >= 0 {
-					do(own[at].commit, seatOf{i, int32(at)})
+				if own[at].Commit >= 0 {
+					do(own[at].Commit, seatOf{i, int32(at)})
 				}
 			}
 		}
 	}
 	each(func(commit int32, _ seatOf) { from[commit+1]++ })
-	for c := range w.Room.commits {
+	for c := range w.Room.Commits {
 		from[c+1] += from[c]
 	}
 	seats = make([]seatOf, from[len(from)-1])
@@ -171,129 +173,129 @@ func (w closing) committed() (from []int32, seats []seatOf) {
 
 // kindOf is what fresh tasks are to their workload: growth if what ran before,
 // and has started up to here, is its minimum, else a start. It counts them.
-func (w closing) kindOf(counts map[int32][]int32, c *commit, fresh []seatOf) Kind {
-	d := w.Definition(&w.Works[c.work], c.form)
-	if len(fresh) == len(w.Room.Seats[c.work]) && !d.Elastic {
-		return Start // all of it, which none follows
+func (w Difference) kindOf(counts map[int32][]int32, c *cluster.Commit, fresh []seatOf) cluster.Kind {
+	d := w.Definition(&w.Works[c.Work], c.Form)
+	if len(fresh) == len(w.Room.Seats[c.Work]) && !d.Elastic {
+		return cluster.Start // all of it, which none follows
 	}
-	held := counts[c.work]
+	held := counts[c.Work]
 	if held == nil {
 		held = make([]int32, len(d.Sets))
-		for _, s := range w.Room.Seats[c.work] {
-			if s.origin >= 0 && !s.claimed && (s.commit < 0 || w.booking().ran(&s)) { // a claim given anew starts
+		for _, s := range w.Room.Seats[c.Work] {
+			if s.Origin >= 0 && !s.Claimed && (s.Commit < 0 || w.Booking().Ran(&s)) { // a claim given anew starts
 				held[s.Set]++
 			}
 		}
-		counts[c.work] = held
+		counts[c.Work] = held
 	}
-	kind := Start
+	kind := cluster.Start
 	if d.Gang.AtMinimum(held) {
-		kind = Resize
+		kind = cluster.Resize
 	}
 	for _, at := range fresh {
 		held[w.seatAt(at).Set]++
 	}
-	if !slices.ContainsFunc(fresh, func(at seatOf) bool { return w.seatAt(at).origin < 0 }) {
-		return Start // of claims
+	if !slices.ContainsFunc(fresh, func(at seatOf) bool { return w.seatAt(at).Origin < 0 }) {
+		return cluster.Start // of claims
 	}
 	return kind
 }
 
 // seatAt is a seat of the table.
-func (w closing) seatAt(at seatOf) *Seat { return &w.Room.Seats[at.work][at.at] }
+func (w Difference) seatAt(at seatOf) *cluster.Seat { return &w.Room.Seats[at.work][at.at] }
 
 // nameGrowth has what grows name the first of those whose place it takes (X2).
-func (w closing) nameGrowth(d *Decision) {
-	if !slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Kind == Resize && a.commit > 0 }) {
+func (w Difference) nameGrowth(d *cluster.Decision) {
+	if !slices.ContainsFunc(d.Actions, func(a cluster.Action) bool { return a.Kind == cluster.Resize && a.Commit > 0 }) {
 		return
 	}
 	type grown struct{ work, commit int32 }
 	first := make(map[grown]int32)
 	for at := range d.Actions {
 		a := &d.Actions[at]
-		if chain := w.chainOf(d, a); len(chain) > 0 {
-			last := &w.Room.takings[chain[len(chain)-1]]
-			key := grown{last.beneficiary, last.commit + 1}
+		if chain := w.ChainOf(d, a); len(chain) > 0 {
+			last := &w.Room.Takings[chain[len(chain)-1]]
+			key := grown{last.Beneficiary, last.Commit + 1}
 			if _, known := first[key]; !known {
 				first[key] = a.Work
 			}
 		}
-		if a.Kind == Resize && a.commit > 0 {
-			if work, known := first[grown{a.Work, a.commit}]; known {
-				a.replaces = work + 1
+		if a.Kind == cluster.Resize && a.Commit > 0 {
+			if work, known := first[grown{a.Work, a.Commit}]; known {
+				a.Replaces = work + 1
 			}
 		}
 	}
 }
 
 // writeGone writes what has lost its seat, in the order in which it was taken.
-func (w closing) writeGone(d *Decision) {
+func (w Difference) writeGone(d *cluster.Decision) {
 	book := w.Room
-	for i := range book.takings {
-		work := book.takings[i].unit.Work
-		if at := book.last[work]; at > 0 && book.takings[at-1].next == int32(i) { // a workload at a time
+	for i := range book.Takings {
+		work := book.Takings[i].Unit.Work
+		if at := book.Last[work]; at > 0 && book.Takings[at-1].Next == int32(i) { // a workload at a time
 			w.writeGoneOf(d, work, int(at)-1)
 		}
 	}
 }
 
 // writeGoneOf writes what one workload has lost, for the last of its takings.
-func (w closing) writeGoneOf(d *Decision, i int32, at int) {
+func (w Difference) writeGoneOf(d *cluster.Decision, i int32, at int) {
 	k := &w.Works[i]
 	if k.Live < 0 {
 		return // it started in this solve
 	}
-	l := &w.live[k.Live]
-	if l.to == l.from+1 && len(w.Room.Seats[i]) == 0 { // as mostly: it was one task
-		kind := Evict
-		switch h := &w.Holdings[l.from]; {
-		case h.Phase == Terminating:
+	l := &w.Live[k.Live]
+	if l.To == l.From+1 && len(w.Room.Seats[i]) == 0 { // as mostly: it was one task
+		kind := cluster.Evict
+		switch h := &w.Holdings[l.From]; {
+		case h.Phase == cluster.Terminating:
 			return
-		case h.Phase == Claimed || h.fresh:
-			kind = Unclaim
+		case h.Phase == cluster.Claimed || h.Fresh:
+			kind = cluster.Unclaim
 		}
-		w.writeTaken(d, kind, w.Holdings[l.from:l.to], w.whyLost(l.from, at))
+		w.writeTaken(d, kind, w.Holdings[l.From:l.To], w.whyLost(l.From, at))
 		return
 	}
-	kept, some := make([]bool, l.to-l.from), false
+	kept, some := make([]bool, l.To-l.From), false
 	for _, s := range w.Room.Seats[i] {
-		if s.origin >= 0 {
-			kept[s.origin-l.from], some = true, true
+		if s.Origin >= 0 {
+			kept[s.Origin-l.From], some = true, true
 		}
 	}
 	var claims, gone []int32
-	for h := l.from; h < l.to; h++ {
+	for h := l.From; h < l.To; h++ {
 		switch {
-		case kept[h-l.from] || w.Holdings[h].Phase == Terminating:
-		case w.Holdings[h].Phase == Claimed || w.Holdings[h].fresh:
+		case kept[h-l.From] || w.Holdings[h].Phase == cluster.Terminating:
+		case w.Holdings[h].Phase == cluster.Claimed || w.Holdings[h].Fresh:
 			claims = append(claims, h)
 		default:
 			gone = append(gone, h)
 		}
 	}
 	for _, part := range w.chained(claims, at) { // of which one may have moved, and another gone
-		w.writeTaken(d, Unclaim, part.tasks, part.why)
+		w.writeTaken(d, cluster.Unclaim, part.tasks, part.why)
 	}
 	parts := w.partsOf(gone, at)
 	for n, part := range parts {
-		kind := Shrink // what is above the minimum goes first (M6)
+		kind := cluster.Shrink // what is above the minimum goes first (M6)
 		if !some && n == len(parts)-1 {
-			kind = Evict
+			kind = cluster.Evict
 		}
 		w.writeTaken(d, kind, part.tasks, part.why)
 	}
 }
 
 // writeTaken writes that tasks of one workload have gone, for one reason.
-func (w closing) writeTaken(d *Decision, kind Kind, tasks []Holding, why int) {
-	slices.SortFunc(tasks, func(a, b Holding) int { return compareTasks(a.TaskPlace, b.TaskPlace) })
-	d.giveUp(kind, tasks, w.Room.takings[why].code)
-	d.Actions[len(d.Actions)-1].taking = int32(why) + 1
+func (w Difference) writeTaken(d *cluster.Decision, kind cluster.Kind, tasks []cluster.Holding, why int) {
+	slices.SortFunc(tasks, func(a, b cluster.Holding) int { return cluster.CompareTasks(a.TaskPlace, b.TaskPlace) })
+	d.GiveUp(kind, tasks, w.Room.Takings[why].Code)
+	d.Actions[len(d.Actions)-1].Taking = int32(why) + 1
 }
 
 // A takenPart is what has gone of a workload by one chain.
 type takenPart struct {
-	tasks   []Holding
+	tasks   []cluster.Holding
 	why     int
 	minimum bool // of it
 	chain   []int32
@@ -301,7 +303,7 @@ type takenPart struct {
 
 // partsOf parts what has gone by its chains (X2), in the order in which it was taken,
 // the minimum last.
-func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
+func (w Difference) partsOf(gone []int32, at int) (parts []takenPart) {
 	if len(gone) > 1 {
 		if h := &w.Holdings[gone[0]]; len(w.Definition(&w.Works[h.Work], h.Form).Ladder) > 0 {
 			return rungsOf(w, gone, at)
@@ -313,14 +315,14 @@ func (w closing) partsOf(gone []int32, at int) (parts []takenPart) {
 }
 
 // chained parts what has gone as partsOf does, before the tasks of a set are told apart.
-func (w closing) chained(gone []int32, at int) (parts []takenPart) {
+func (w Difference) chained(gone []int32, at int) (parts []takenPart) {
 	if len(gone) == 1 {
-		return []takenPart{{tasks: []Holding{w.Holdings[gone[0]]}, why: w.whyLost(gone[0], at)}}
+		return []takenPart{{tasks: []cluster.Holding{w.Holdings[gone[0]]}, why: w.whyLost(gone[0], at)}}
 	}
 	chains := make(map[int][]int32) // by taking
 	for _, i := range gone {
 		h := w.Holdings[i]
-		one := takenPart{tasks: []Holding{h}, why: w.whyLost(i, at)}
+		one := takenPart{tasks: []cluster.Holding{h}, why: w.whyLost(i, at)}
 		if step, known := w.stepOf(h.Work, h.TaskPlace); known {
 			one.minimum = step == 0
 		}
@@ -329,7 +331,7 @@ func (w closing) chained(gone []int32, at int) (parts []takenPart) {
 			one.chain = w.chainFrom(nil, int32(one.why))
 			chains[one.why] = one.chain
 		}
-		same := slices.IndexFunc(parts, func(p takenPart) bool { return sameChain(w.Room.takings, p.chain, one.chain) })
+		same := slices.IndexFunc(parts, func(p takenPart) bool { return sameChain(w.Room.Takings, p.chain, one.chain) })
 		if same < 0 {
 			parts = append(parts, one)
 			continue
@@ -351,7 +353,7 @@ func (w closing) chained(gone []int32, at int) (parts []takenPart) {
 
 // rungsOf parts what has gone of a ladder by its chains from the top down, so that each part
 // leaves a rung (L1).
-func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
+func rungsOf(w Difference, gone []int32, at int) (parts []takenPart) {
 	stepOf := func(i int32) int32 {
 		step, _ := w.stepOf(w.Holdings[i].Work, w.Holdings[i].TaskPlace)
 		return step
@@ -359,9 +361,9 @@ func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
 	fromTop := slices.SortedStableFunc(slices.Values(gone), func(a, b int32) int { return cmp.Compare(stepOf(b), stepOf(a)) })
 	for n, i := range fromTop {
 		why := w.whyLost(i, at)
-		one := takenPart{tasks: []Holding{w.Holdings[i]}, why: why, chain: w.chainFrom(nil, int32(why))}
+		one := takenPart{tasks: []cluster.Holding{w.Holdings[i]}, why: why, chain: w.chainFrom(nil, int32(why))}
 		last := len(parts) - 1
-		if n == 0 || stepOf(i) != stepOf(fromTop[n-1]) && !sameChain(w.Room.takings, parts[last].chain, one.chain) {
+		if n == 0 || stepOf(i) != stepOf(fromTop[n-1]) && !sameChain(w.Room.Takings, parts[last].chain, one.chain) {
 			parts = append(parts, one)
 			continue
 		}
@@ -372,21 +374,21 @@ func rungsOf(w closing, gone []int32, at int) (parts []takenPart) {
 }
 
 // sameChain says whether two chains are of the same workloads by the same rights.
-func sameChain(takings []taking, a, b []int32) bool {
+func sameChain(takings []cluster.Taking, a, b []int32) bool {
 	return slices.EqualFunc(a, b, func(x, y int32) bool {
 		t, u := &takings[x], &takings[y]
-		return t.beneficiary == u.beneficiary && t.code == u.code
+		return t.Beneficiary == u.Beneficiary && t.Code == u.Code
 	})
 }
 
 // lastFirst has of each pod set, whose tasks are alike, the last go first (M6), but for those that go as people
 // have reserved their places (B9).
-func lastFirst(w closing, parts []takenPart) {
+func lastFirst(w Difference, parts []takenPart) {
 	if len(parts) < 2 {
 		return
 	}
-	bySet := make(map[int32][]Holding) // the first last; read one by one: order cannot matter
-	goes := func(h *Holding) bool { return w.isReserved(&w.Works[h.Work], &h.TaskPlace) }
+	bySet := make(map[int32][]cluster.Holding) // the first last; read one by one: order cannot matter
+	goes := func(h *cluster.Holding) bool { return w.IsReserved(&w.Works[h.Work], &h.TaskPlace) }
 	for i := range parts {
 		for _, h := range parts[i].tasks {
 			if !goes(&h) {
@@ -395,7 +397,7 @@ func lastFirst(w closing, parts []takenPart) {
 		}
 	}
 	for _, list := range bySet { // each for itself: order cannot matter
-		slices.SortFunc(list, func(a, b Holding) int { return cmp.Compare(a.Index, b.Index) })
+		slices.SortFunc(list, func(a, b cluster.Holding) int { return cmp.Compare(a.Index, b.Index) })
 	}
 	for i := range parts {
 		for t := range parts[i].tasks {
@@ -410,32 +412,32 @@ func lastFirst(w closing, parts []takenPart) {
 // whyLost is the last taking that took what was held before, up to that at 'at', if it was no
 // consolidation: that moves. If none is known to have, it is the last of the workload; so it is
 // of what was moved to the place of its like, and starts nowhere else.
-func (w closing) whyLost(held int32, at int) int {
-	book, last, gone := w.Room, None, None
-	for why := range book.takingsOf(w.Holdings[held].Work) {
-		t := &book.takings[why]
-		if int(why) > at || !slices.ContainsFunc(t.seats, func(s Seat) bool { return s.origin == held }) {
+func (w Difference) whyLost(held int32, at int) int {
+	book, last, gone := w.Room, cluster.None, cluster.None
+	for why := range book.TakingsOf(w.Holdings[held].Work) {
+		t := &book.Takings[why]
+		if int(why) > at || !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held }) {
 			continue
 		}
-		if last = int(why); t.code != Consolidated && w.Loops[t.pool].StoodThere(t) && tookThere(w, t, held) {
+		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) {
 			gone = last
 		}
 	}
 	h := &w.Holdings[held]
-	if gone != None {
+	if gone != cluster.None {
 		return gone
 	}
-	if last != None && slices.ContainsFunc(book.Seats[h.Work], func(s Seat) bool { return s.Set == h.Set && startsFresh(s) }) {
+	if last != cluster.None && slices.ContainsFunc(book.Seats[h.Work], func(s cluster.Seat) bool { return s.Set == h.Set && cluster.StartsFresh(s) }) {
 		return last
 	}
-	return book.whyGone(at)
+	return whyGone(book, at)
 }
 
 // tookThere says whether a reclaim of a class took a task where it was held before: it may have
 // come elsewhere since it lost that, and have been in the class there alone (Q8).
-func tookThere(w closing, t *taking, held int32) bool {
-	h, r := &w.Holdings[held], t.is.Resource
-	if t.is.Subtree < 0 || r < 0 || int(r) < w.Pools[t.pool].Plain {
+func tookThere(w Difference, t *cluster.Taking, held int32) bool {
+	h, r := &w.Holdings[held], t.Is.Resource
+	if t.Is.Subtree < 0 || r < 0 || int(r) < w.Pools[t.Pool].Plain {
 		return true
 	}
 	return w.chargedAt(w.FormOf(&w.Works[h.Work], h.Form), h.TaskPlace, r) > 0
@@ -443,12 +445,18 @@ func tookThere(w closing, t *taking, held int32) bool {
 
 // whyGone is the last taking of the workload, up to this one, that was no
 // consolidation: that moves, and what is gone was taken otherwise.
-func (b *Table) whyGone(at int) int {
+func whyGone(b *cluster.Table, at int) int {
 	last := at
-	for why := range b.takingsOf(b.takings[at].unit.Work) {
-		if int(why) <= at && b.takings[why].code != Consolidated {
+	for why := range b.TakingsOf(b.Takings[at].Unit.Work) {
+		if int(why) <= at && b.Takings[why].Code != cluster.Consolidated {
 			last = int(why)
 		}
 	}
 	return last
 }
+
+// Difference makes the plan of the difference between two tables.
+type Difference struct{ *cluster.World }
+
+// Of is the world as its plan is made.
+func Of(w *cluster.World) Difference { return Difference{w} }

@@ -1,0 +1,376 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/placement"
+)
+
+// The transitions of the table. Each changes the rows of one workload, the counts of
+// what it holds, and nothing else: who calls it has charged or released its queue and
+// taken or freed its places, and has the evaluators told by reenter. After each of them
+// what a workload holds per pod set is what its rows add up to.
+
+// Settled gives what runs or is claimed once all is settled its rows, where it stands.
+// Nothing of that is of the solve: no row has a commit.
+func (w Booking) Settled() {
+	b := NewTable(len(w.Works))
+	w.Room = b
+	all, lost := make([]Seat, 0, len(w.Holdings)), false
+	for i := range w.Live {
+		l := &w.Live[i]
+		if lost = lost || l.To == 0; l.To == 0 {
+			continue
+		}
+		work, first := w.Holdings[l.From].Work, len(all)
+		w.Works[work].SettleStatus(w.World)
+		if all = AppendSeats(w.World, all, l.From, l.To); len(all) > first {
+			b.Seats[work] = all[first:len(all):len(all)]
+		}
+	}
+	for i := 0; lost && i < len(w.Works); i++ { // of some nothing is left
+		w.Works[i].SettleStatus(w.World)
+	}
+}
+
+// AppendSeats appends the seats of what runs or is claimed among some holdings.
+func AppendSeats(w *World, seats []Seat, from, to int32) []Seat {
+	for at := from; at < to; at++ {
+		h := &w.Holdings[at]
+		if h.Phase == Terminating {
+			continue
+		}
+		seats = append(seats, Seat{
+			TaskPlace: h.TaskPlace, Origin: at, Commit: -1, Admitted: h.Since,
+			Claimed: h.Phase == Claimed, Pipelined: h.Phase == Claimed, Behind: h.Behind,
+		})
+	}
+	return seats
+}
+
+// Start gives the tasks of a unit their rows, by a commit of their own: at once, or by
+// a claim (S4). Each has an index that no other row of its pod set has.
+// It is cut to end by a time, unless that is 0, and stands behind somebody, unless that is 0.
+func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64, behind int32) {
+	b, k := w.Room, &w.Works[i]
+	b.touch(i)
+	p := w.Pools[w.FormOf(k, k.Current).Pool]
+	b.Commits = AppendMany(b.Commits, Commit{Work: i, Form: k.Current, Kind: kind})
+	last := int32(len(b.Commits) - 1)
+	first := len(b.Seats[i])
+	own := b.room(b.Seats[i], len(places))
+	next := 0
+	for set, n := range unit.Add {
+		for range n {
+			place := places[next]
+			next++
+			one := Seat{
+				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
+				Origin:    -1, Commit: last, Admitted: w.Now, Pipelined: place.Pipelined, Until: until, Behind: behind,
+			}
+			if at := w.StoodAt(i, int32(set), place, Running); at != None { // there it stands as it did
+				one.Behind = w.Holdings[at].Behind
+			} else if at := w.StoodAt(i, int32(set), place, Claimed); at != None && behind == 0 { // it is the same claim
+				one.Behind = w.Holdings[at].Behind
+			}
+			w.continues(i, own, &one)
+			own = append(own, one)
+			if k.Live >= 0 {
+				w.Live[k.Live].Held[set]++
+			}
+			k.Pipelined = k.Pipelined || one.Waits()
+		}
+	}
+	b.Seats[i] = own
+	NoteAtOnce(w.World, i, own[first:])
+}
+
+// room are the seats with room for n more: all of the starts of a solve are cut from few
+// arrays.
+func (b *Table) room(seats []Seat, n int) []Seat {
+	if len(seats) > 0 {
+		return slices.Grow(seats, n)
+	}
+	const many = 1024
+	if len(b.seats) < n {
+		b.seats = make([]Seat, max(n, many))
+	}
+	out := b.seats[:0:n]
+	b.seats = b.seats[n:]
+	return out
+}
+
+// continues gives the row its index, and lets it continue a task of the
+// workload that ran in the state and has no row now: then it was admitted when
+// that was (R8), and stays where it was if the place is the same.
+func (w Booking) continues(i int32, seats []Seat, one *Seat) {
+	k := &w.Works[i]
+	if w.Room.Last[i] == 0 || k.Live < 0 { // it has lost nothing in this solve
+		one.Index = w.nextIndex(k, seats, one.Set)
+		return
+	}
+	used := make(map[int32]bool)
+	for _, s := range seats {
+		if s.Set == one.Set {
+			used[s.Index] = true
+		}
+	}
+	l := &w.Live[k.Live]
+	from, to := l.From, l.To
+	if l.Form != k.Current { // what it has claimed in another form it has lost
+		to = from
+	}
+	for at := from; at < to; at++ {
+		h := &w.Holdings[at]
+		if h.Set != one.Set || used[h.Index] {
+			continue
+		}
+		if h.Phase == Running && (!h.Fresh || h.Where() == one.Where()) && (one.Origin < 0 || h.Index < one.Index) {
+			one.Origin, one.Index, one.Admitted = at, h.Index, h.Since
+		}
+	}
+	if one.Origin >= 0 {
+		if old := &w.Holdings[one.Origin]; old.Node == one.Node && old.Devices == one.Devices {
+			one.Commit = -1
+		}
+		return
+	}
+	for used[one.Index] {
+		one.Index++
+	}
+}
+
+// StoodAt is the holding by which a task of a pod set was at a place in the state in a phase, of a workload
+// that has lost something in this solve and is in the form in which it was; none if there is none.
+func (w Booking) StoodAt(i, set int32, place placement.Place, phase Phase) int32 {
+	k := &w.Works[i]
+	if w.Room.Last[i] == 0 || k.Live < 0 || w.Live[k.Live].Form != k.Current {
+		return None
+	}
+	l := &w.Live[k.Live]
+	for at := l.From; at < l.To; at++ {
+		if h := &w.Holdings[at]; h.Phase == phase && h.Set == set && w.Position[h.Node] == place.Node && h.Devices == place.Devices {
+			return at
+		}
+	}
+	return None
+}
+
+// nextIndex is the lowest index of a pod set that none of the rows has. Where they are
+// numbered without a gap, which is read once, it is how many there are.
+func (w Booking) nextIndex(k *Work, seats []Seat, set int32) int32 {
+	if k.Live < 0 { // it starts as a whole, and its tasks are numbered in their order
+		n := int32(len(seats))
+		for n > 0 && seats[n-1].Set != set {
+			n--
+		}
+		if n == 0 {
+			return 0
+		}
+		return seats[n-1].Index + 1
+	}
+	l := &w.Live[k.Live]
+	if l.Dense == nil {
+		l.Dense = w.NewCounts(len(l.Held))
+		for at := range seats {
+			l.Dense[seats[at].Set]++
+		}
+		for at := range seats {
+			if s := &seats[at]; s.Index >= l.Dense[s.Set] {
+				l.Dense[s.Set] = None // and never less than one
+			}
+		}
+	}
+	if n := l.Dense[set]; n >= 0 {
+		l.Dense[set]++
+		return n
+	}
+	used := make([]bool, len(seats)+1)
+	for at := range seats {
+		if s := &seats[at]; s.Set == set && int(s.Index) < len(used) {
+			used[s.Index] = true
+		}
+	}
+	return int32(slices.Index(used, false))
+}
+
+// Release takes the rows of a unit out of the table, and returns them. What the workload
+// holds is less by them.
+func (w Booking) Release(i, step int32) (own []Seat) {
+	b, k := w.Room, &w.Works[i]
+	b.touch(i)
+	own, b.Seats[i] = PartSeats(b.Seats[i], step)
+	if k.Live < 0 {
+		return own
+	}
+	l := &w.Live[k.Live]
+	l.Dense = nil
+	for _, seat := range own {
+		l.Held[seat.Set]--
+		if seat.Claimed {
+			l.Claimed--
+		}
+	}
+	return own
+}
+
+// Reprieve brings rows back that were released: where they were, or at other places,
+// which elsewhere has noted in them.
+func (w Booking) Reprieve(i int32, seats []Seat) {
+	b, k := w.Room, &w.Works[i]
+	b.touch(i)
+	b.Seats[i] = append(b.Seats[i], seats...)
+	if k.Live < 0 {
+		return
+	}
+	l := &w.Live[k.Live]
+	l.Dense = nil
+	if n := len(w.Definition(k, k.Current).Sets); len(l.Held) != n { // it held something in another form since
+		l.Held = w.NewCounts(n)
+	}
+	for _, seat := range seats {
+		l.Held[seat.Set]++
+		if seat.Claimed {
+			l.Claimed++
+		}
+	}
+}
+
+// Begin has rows of a workload that claim their places start there, as these are free: what was
+// claimed in the state by a commit of its own.
+func (w Booking) Begin(i int32, rows []bool) {
+	w.Journal.Keep(w.World, i)
+	b, k := w.Room, &w.Works[i]
+	b.touch(i)
+	by := int32(None)
+	for at := range b.Seats[i] {
+		s := &b.Seats[i][at]
+		if !rows[at] {
+			continue
+		}
+		if s.Pipelined = false; !s.Claimed {
+			continue
+		}
+		if by < 0 {
+			by = int32(len(b.Commits))
+			b.Commits = AppendMany(b.Commits, Commit{Work: i, Form: k.Current, Kind: Start})
+		}
+		s.Claimed, s.Commit = false, by
+		w.Live[k.Live].Claimed--
+	}
+	if by >= 0 && w.Live[k.Live].Claimed == 0 {
+		k.Status = Complete
+	}
+}
+
+// Withdraw takes the rows of a start of this solve out of the table, which has cost
+// nothing yet (M9), and returns them and what the workload has beside them.
+func (w Booking) Withdraw(start int32) (own, others []Seat) {
+	i := w.Room.Commits[start].Work
+	for _, one := range w.Room.Seats[i] {
+		if one.Commit == start {
+			own = append(own, one)
+		} else {
+			others = append(others, one)
+		}
+	}
+	w.Room.Seats[i] = others
+	w.countHeld(i, own, -1)
+	return own, others
+}
+
+// Restart brings rows that were withdrawn back, at the places that are theirs now.
+func (w Booking) Restart(i int32, seats []Seat) {
+	w.Room.Seats[i] = append(slices.Clip(w.Room.Seats[i]), seats...)
+	w.countHeld(i, seats, 1)
+}
+
+// countHeld counts rows that a workload has gained or lost.
+func (w Booking) countHeld(i int32, seats []Seat, n int32) {
+	k := &w.Works[i]
+	if k.Live < 0 {
+		return
+	}
+	l := &w.Live[k.Live]
+	l.Dense = nil
+	for at := range seats {
+		l.Held[seats[at].Set] += n
+	}
+}
+
+// Exchange has two tasks that are alike change places.
+func (s *Seat) Exchange(other *Seat) {
+	s.Node, s.Devices, s.Pipelined, other.Node, other.Devices, other.Pipelined =
+		other.Node, other.Devices, other.Pipelined, s.Node, s.Devices, s.Pipelined
+}
+
+// Sit gives a row another place.
+func (s *Seat) Sit(nodes []int32, at placement.Place) {
+	s.Node, s.Devices, s.Pipelined = nodes[at.Node], at.Devices, at.Pipelined
+}
+
+// Elsewhere notes in rows that are brought back that they are at new places: what ran
+// moves, what has only been claimed starts there instead. Those that stayed are as they
+// were. What had its places without a break, as what moves beside others has, stays the
+// start that it was, unless it has come to wait for its place: a start waits as a whole (S4).
+func (w Booking) Elsewhere(i int32, old, seats []Seat, stillBegun bool) {
+	w.Room.Commits = append(w.Room.Commits, Commit{Work: i, Form: w.Works[i].Current, Kind: Move})
+	stands := func(at int) bool { return seats[at].Node == old[at].Node && seats[at].Devices == old[at].Devices }
+	starts := false
+	for at := range seats {
+		starts = starts || seats[at].Claimed && !stands(at)
+	}
+	for at := range seats {
+		s := &seats[at]
+		if s.Origin >= 0 && stands(at) { // what starts in this solve starts together
+			if s.Claimed && starts {
+				s.Claimed, s.Commit = false, int32(len(w.Room.Commits)-1)
+			}
+			continue
+		}
+		if stillBegun && s.Origin < 0 && s.Commit >= 0 && !s.Claimed && (old[at].Pipelined || !s.Pipelined) {
+			continue
+		}
+		if s.Claimed || w.WasClaimed(s) && !stands(at) {
+			s.Origin, s.Claimed = -1, false
+		}
+		s.Commit = int32(len(w.Room.Commits) - 1)
+		if s.Origin >= 0 && w.Holdings[s.Origin].Node == s.Node && w.Holdings[s.Origin].Devices == s.Devices {
+			s.Commit = -1 // back where it was
+		}
+	}
+}
+
+// PartSeats parts the seats of a step from the others.
+func PartSeats(seats []Seat, step int32) (own, others []Seat) {
+	if !slices.ContainsFunc(seats, func(s Seat) bool { return s.Step != step }) {
+		return seats, nil
+	}
+	for _, s := range seats {
+		if s.Step == step {
+			own = append(own, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return own, others
+}
+
+// A Standing is where a task stands.
+type Standing struct {
+	Node    int32
+	Devices uint64
+}
+
+// Where is the standing of a place.
+func (t *TaskPlace) Where() Standing { return Standing{t.Node, t.Devices} }
+
+// CompareTasks is the order of pod set and index.
+func CompareTasks(a, b TaskPlace) int {
+	return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Index, b.Index))
+}
+
+// StartsFresh says whether a task starts in the solve that did not run before it.
+func StartsFresh(s Seat) bool { return !s.Claimed && s.Origin < 0 && s.Commit >= 0 }
