@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+)
+
+// promise promises the workload something that has been refused in its turn, if it may have a
+// promise: within its lines first, and others when nobody else moves (B4).
+func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
+	if !reserves(s.pool) || it.Stage > 0 || s.phase == growing {
+		return nil
+	}
+	k := &s.world.Works[it.ID]
+	if s.of(it.ID) == nil {
+		if !s.mayPromise(k, it) {
+			return nil
+		}
+		if err := s.layAgain(); err != nil {
+			return err
+		}
+		if !s.make(k, it) {
+			return nil
+		}
+	}
+	if k.Bucket > 0 { // those that are alike may be promised something too
+		s.enqueuing().nextOf(order, leaf, k)
+	}
+	return nil
+}
+
+// mayPromise says whether the workload is one of those to whom the pool promises anything,
+// by what is known of it alone.
+func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
+	r := &s.pool.Policy.Reserve
+	f, d := s.world.FormOf(k, it.Form), s.world.Definition(k, it.Form)
+	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) || !d.Verdict.OK { // who holds something waits for a part
+		return false
+	}
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
+		return false
+	}
+	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
+		return false
+	}
+	entitled, own := 0, 0
+	for _, p := range s.promises.list {
+		if p.entitled {
+			entitled++
+		}
+		if s.world.FormOf(&s.world.Works[p.work], p.form).Queue == f.Queue {
+			own++
+		}
+	}
+	if entitled >= r.Depth || s.phase != withinLines && len(s.promises.list) >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
+		s.promises.passed = true
+		return false
+	}
+	return true
+}
+
+// waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
+// or was lost before it (S7).
+func waitingSince(k *cluster.Work, w *cluster.World) int64 {
+	holds := k.Live >= 0 && w.Holds(k)
+	switch {
+	case !holds && slices.ContainsFunc(k.Tasks, func(h cluster.Holding) bool { return h.Begun }):
+		return max(w.Now, 0)
+	case k.WaitingSince >= 0:
+		return k.WaitingSince
+	}
+	return k.Submitted
+}
+
+// make lays a new promise for a workload, if there is a time and it may be held. A head that stops others has its
+// turn before those that are beyond their lines (O4), and is promised something then, though it is beyond its own.
+func (s promising) make(k *cluster.Work, it queue.Item) bool {
+	all := &s.promises
+	p, lifted, found := s.layNew(it, s.phase == withinLines)
+	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
+		s.layBack(lifted, nil)
+		if all.passed = all.passed || len(all.list) >= s.pool.Policy.Reserve.Depth; len(all.list) >= s.pool.Policy.Reserve.Depth {
+			return false
+		}
+		p, lifted, found = s.layNew(it, false)
+	}
+	if found {
+		if p.first = p.at; p.gathers {
+			p.first = cluster.Never
+		}
+		if gone := slices.IndexFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }); gone >= 0 {
+			before := all.withdrawn[gone] // what is said of it is said against what the state has
+			p.was, p.cause, p.first = before.was, before.cause, before.was.First
+		}
+		s.hold(p)
+		s.forgoing().noteSought(p)
+	}
+	if !found {
+		s.layBack(lifted, nil)
+		return false
+	}
+	all.add(p) // its queues count it when others are held again
+	slices.SortStableFunc(all.list, s.compare)
+	broken := s.layBack(lifted, p)
+	all.made++
+	s.decision.Changed = s.decision.Changed || all.sought
+	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
+		s.pool.Freed++
+	}
+	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
+		p.tried = s.pool.Freed + 1
+	}
+	for len(all.list) > s.pool.Policy.Reserve.Depth {
+		last := all.list[len(all.list)-1]
+		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
+		s.withdraw(last, s.yieldsTo(last, p))
+	}
+	for len(broken) > 0 {
+		broken = append(broken[1:], s.layElsewhere(broken[0])...)
+	}
+	return true
+}
+
+// layNew lays a new promise, within its lines or beyond them, and says whether it may be held. Others are lifted
+// who yield to it.
+func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*promise, found bool) {
+	w := s.world
+	d := w.Definition(&w.Works[it.ID], it.Form)
+	p = &promise{
+		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
+		unit: d.Unit, asks: d.Asks,
+	}
+	if entitled {
+		lifted = s.lift(func(other *promise) bool { return !other.entitled })
+	}
+	if s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) {
+		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
+	}
+	return p, lifted, s.gathering().gather(p)
+}
+
+// improve tries every promise earlier, in their order, and puts it back no later, until
+// none moves (B7). It says whether one did.
+func (s promising) improve() (moved bool, err error) {
+	if err := s.layAgain(); err != nil || len(s.promises.list) == 0 {
+		return false, err
+	}
+	for round := 0; round < 4+len(s.promises.list); round++ {
+		some := false
+		for _, p := range slices.Clone(s.promises.list) {
+			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
+				continue
+			}
+			if s.earlier(p) {
+				some = true
+			} else {
+				p.tried = s.pool.Freed + 1
+			}
+			if err := s.ctx.Err(); err != nil {
+				return moved, err
+			}
+		}
+		if !some {
+			return s.gathering().letGoIdle() || moved, nil
+		}
+		moved = true
+	}
+	s.decision.Work.Stopped = true
+	return moved, nil
+}
+
+// earlier tries one promise earlier.
+func (s promising) earlier(p *promise) bool {
+	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
+	before := *p
+	before.stays = slices.Clone(p.stays)
+	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
+	if p.gathers { // any time that is known is earlier
+		s.gathering().knowTime(p)
+		window.Before, window.Duration = placement.Never, p.duration
+	}
+	found := !s.forgoing().stillNone(p) && s.seek(p, window)
+	if !found {
+		before.soughtAll = p.soughtAll && !p.gathers
+		*p = before
+	}
+	laid := p
+	if !found {
+		laid = nil
+	}
+	if found {
+		s.forgoing().giveUp(before.stays)
+	}
+	broken := s.layBack(lifted, laid)
+	if found {
+		if p.was == nil || p.at <= p.was.At {
+			p.cause = nil
+		}
+		s.changed()
+	}
+	s.forgoing().noteSought(p)
+	for len(broken) > 0 {
+		broken = append(broken[1:], s.layElsewhere(broken[0])...)
+	}
+	return found
+}
