@@ -56,7 +56,7 @@ func (v *promising) waitsFor(p *promised) {
 	var imply func(id string)
 	imply = func(id string) {
 		by := promises[id]
-		if by == nil || by == p { // what it has itself may be leaving
+		if by == nil || by == p || by.to > p.from { // what it has itself may be leaving, and so what of that one is waited for
 			return
 		}
 		for _, before := range by.source.Promise.WaitsFor {
@@ -136,7 +136,7 @@ func (w *waiting) couldBeginAt(then moment, besides string) bool {
 	var inUse, lasting []*promised
 	for _, other := range w.before {
 		switch id := other.workload.source.ID; {
-		case w.through[id][besides]:
+		case id != besides && w.through[id][besides]: // who is leaving waits for itself
 		case other.to > w.p.from:
 			inUse = append(inUse, other)
 		case stays(id):
