@@ -35,7 +35,7 @@ type Queueing struct {
 // resource and the number of the class.
 type BoundClass struct {
 	Plain, Class int32
-	// ofNodes and ofDevices are its numbers among the classes and the models in the
+	// OfNodes and OfDevices are its numbers among the classes and the models in the
 	// pool's index; none is that nothing there has it.
 	OfNodes, OfDevices int32
 }

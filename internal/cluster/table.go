@@ -21,7 +21,7 @@ type Table struct {
 	// Told: the evaluators know the units, and follow every transition.
 	Told  bool
 	tasks []preempt.Task // arena of newUnitTasks
-	seats []Seat         // arena of newSeats
+	seats []Seat         // arena of room
 
 	// Commits are the starts in their order, Takings what was taken in its
 	// order, Out the units that are out now.

@@ -344,14 +344,16 @@ func (w Booking) newUnitTasks(n int) []preempt.Task {
 	return out
 }
 
+// Second is one in the unit of all times, which are microseconds.
+const Second = 1_000_000
+
 // TimeAfterSeconds is the time so many seconds after another; unlimited is never.
 func TimeAfterSeconds(from int64, seconds quota.Bound) int64 {
-	const second = 1_000_000
 	if !seconds.Given() || seconds.Amount() == 0 {
 		return math.MinInt64
 	}
-	if seconds.IsUnlimited() || seconds.Amount() > (math.MaxInt64-max(from, 0))/second {
+	if seconds.IsUnlimited() || seconds.Amount() > (math.MaxInt64-max(from, 0))/Second {
 		return math.MaxInt64
 	}
-	return from + seconds.Amount()*second
+	return from + seconds.Amount()*Second
 }

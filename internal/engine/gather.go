@@ -212,8 +212,7 @@ func (s gathering) loads() map[int32][]load {
 		set := &w.Definition(k, k.Current).Sets[one.Set]
 		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.Place(w)}}
 		out.busy = s.pool.ChargeOf(set, &w.Nodes[one.Node], one.Devices).Of(0)
-		const second = 1_000_000
-		out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / second) / cluster.WholeDevice
+		out.lost = out.busy * ((max(w.Now, 0) - max(one.Admitted, k.Checkpoint, 0)) / cluster.Second) / cluster.WholeDevice
 		on[out.stay.Place.Node] = append(on[out.stay.Place.Node], out)
 	}
 	return on

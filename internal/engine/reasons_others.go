@@ -185,8 +185,7 @@ func (s telling) reasons(i int32, f int16) []cluster.Verdict {
 	if until == cluster.Never {
 		late.Code = cluster.DurationUnknown
 	} else {
-		const second = 1_000_000
-		late.Need = (until - by.at + second - 1) / second
+		late.Need = (until - by.at + cluster.Second - 1) / cluster.Second
 	}
 	return []cluster.Verdict{reserved, late}
 }
