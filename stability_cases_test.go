@@ -47,6 +47,42 @@ func TestStabilityAmiss(t *testing.T) {
 	}
 }
 
+// TestSnapshotDecidesAgain: what a decision has found out may not show in the next one on the same snapshot (S1):
+// of every state of testdata/stability both are what Solve decides.
+func TestSnapshotDecidesAgain(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "stability", "*.txt"))
+	if err != nil || len(files) < 150 {
+		t.Fatalf("%d states, error %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenario.State(string(text))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		want, err := allot.Solve(s)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		snapshot, err := allot.NewSnapshot(s)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for n := range 3 {
+			d, err := snapshot.Decide()
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if err := sameActions(d.Actions(), want.Actions); err != nil {
+				t.Errorf("%s, decision %d: %v", file, n+1, err)
+			}
+		}
+	}
+}
+
 // breaksInSomeWay is how a state breaks a promise under some host, or nil.
 func breaksInSomeWay(t *testing.T, file string) *failure {
 	t.Helper()

@@ -184,7 +184,7 @@ func (t *Incremental) takeBackSolve(d *cluster.Decision, marks []poolMark) error
 		} else {
 			q.solver.refused = solverAt(w, int32(i)).refused
 		}
-		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return !r.stands(q.solver) })
+		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.patient || !r.stands(q.solver) })
 		w.Loops[i] = answering{q.solver}
 		p.Demand = m.demand
 		if !d.Redivided {

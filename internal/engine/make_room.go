@@ -25,6 +25,9 @@ type refusal struct {
 	// searched: it was looked for, beside what was promised then; made is how many promises there had been made.
 	searched bool
 	made     int32
+	// patient: it makes no room as it will start in what is free, which others may take (Q4). Whom that is
+	// said of is known to one decision alone, so that the next one asks again.
+	patient bool
 }
 
 // stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
@@ -69,7 +72,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		if s.ownAlone {
 			until = cluster.Memo{} // others that ask the same may be helped
 		}
-		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it, searched, s.promises.made}
+		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it, searched, s.promises.made, s.patient[it.ID]}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
