@@ -182,7 +182,8 @@ func (m *scored) inAll() (milli, amount, most int64) {
 	for _, n := range m.nodes {
 		milli += 1000 * int64(len(n.Devices))
 		if cpu := m.scoring.CPU; cpu >= 0 && int(cpu) < len(n.Capacity) {
-			amount, most = amount+n.Capacity[cpu], max(most, n.Capacity[cpu])
+			has := max(0, n.Capacity[cpu])
+			amount, most = amount+has, max(most, has)
 		}
 	}
 	return milli, amount, most

@@ -35,8 +35,11 @@ func (s *shadows) readShortage(x *Index, mix []Target, taken []bool) {
 	}
 	most := int64(0)
 	for v := range x.nodes {
-		amount := x.capacityOf(int32(v))[cpu]
+		amount := max(0, x.capacityOf(int32(v))[cpu]) // others may use more than there is
 		s.shortage.amount, most = addUpTo(s.shortage.amount, amount), max(most, amount)
+	}
+	if s.shortage.amount == 0 {
+		return
 	}
 	for i := range s.bodies {
 		s.shortage.milli += 1000 * s.bodies[i].nodes * int64(len(x.layouts[s.bodies[i].layout].scale))
