@@ -272,17 +272,13 @@ func (ap *applier) result() (*State, error) {
 	for i := range ap.state.Workloads {
 		w := &ap.state.Workloads[i]
 		ap.keepPartial(w)
-		if slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase != Terminating }) {
-			delete(ap.promised, w.ID) // it was promised something as it was to go, and did not
-		}
-	}
-	for i := range ap.state.Workloads {
-		ap.keepTimes(&ap.state.Workloads[i])
+		ap.keepTimes(w)
 	}
 	return ap.state, nil
 }
 
-// clear takes what is gone out of the state.
+// clear takes what is gone out of the state, and promises nothing to who holds something in it: that
+// was to go, and did not.
 func (ap *applier) clear() {
 	for w := range ap.gone { // each workload for itself: order cannot matter
 		ap.sweep(w)
@@ -290,6 +286,11 @@ func (ap *applier) clear() {
 	ap.state.Workloads = slices.DeleteFunc(ap.state.Workloads, func(w Workload) bool {
 		return ap.ended[w.ID] && len(w.Tasks) == 0
 	})
+	for i := range ap.state.Workloads {
+		if w := &ap.state.Workloads[i]; slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase != Terminating }) {
+			delete(ap.promised, w.ID)
+		}
+	}
 }
 
 // sweep removes the tasks of w that are gone.

@@ -208,6 +208,7 @@ func TestApplyWritesPromises(t *testing.T) {
 		{ID: "lets go", PodSets: pod, HeldSince: at(40), Reserved: &Promise{Rule: ByGathering}},
 		{ID: "lost", PodSets: pod, Reserved: one("a")},
 		{ID: "new", PodSets: pod},
+		{ID: "runs on", PodSets: pod, Tasks: []Task{{Node: "b"}}}, // it was to go, and to be promised something
 		{ID: "starts", PodSets: pod, Reserved: one("b")},
 	}}
 	p := &Plan{Actions: []Action{{Kind: Start, Workload: "starts", Tasks: []Placement{{Node: "b"}}, Behind: "new"}}, Reservations: []PlannedReservation{
@@ -216,6 +217,7 @@ func TestApplyWritesPromises(t *testing.T) {
 		{Workload: "lets go", Change: PromiseWithdrawn, NotBefore: at(160)},
 		{Workload: "lost", Change: PromiseWithdrawn, Promise: *one("a")},
 		{Workload: "new", Change: PromiseMade, Promise: *one("b")},
+		{Workload: "runs on", Change: PromiseMade, Promise: *one("a")},
 	}}
 	want := cloneState(s)
 	promised := func(id string, p *Promise) { workload(want, id).Reserved = p }

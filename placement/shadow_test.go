@@ -55,7 +55,7 @@ func TestShadowTerms(t *testing.T) {
 // S by hand. n0 has two devices of model 1, n1 and n2 one each of model 2. A sixth of what is asked
 // accepts model 2 alone, and a sixth asks two devices, so that n0 alone serves it; the rest is scarce
 // nowhere. Model 2 counts three times: 3/6 × 4000/2000 a milli, n0 1/6 × 4000/2000. With one of two of n0
-// taken, 3/6 × 3000/2000 and 1/6 × 3000/1000.
+// taken, 3/6 × 3000/2000 and 1/6 × 3000/1000; and with n1 taken too, 3/6 × 2000/1000 and 1/6 × 2000/1000.
 func TestScarcity(t *testing.T) {
 	x, err := NewIndex([]Node{openbNode(8000, 2, 1), openbNode(4000, 1, 2), openbNode(4000, 1, 2)}, 1)
 	bound := asks(0, 1, 500)
@@ -86,7 +86,14 @@ func TestScarcity(t *testing.T) {
 	if got, want := prices(), []int64{3 * sixth, 3 * 3 * sixth / 2}; !slices.Equal(got, want) {
 		t.Errorf("P4 with a device less: %d, want %d", got, want)
 	}
-	if got, want := s.scarcity.dear(1, s.takes(x, x.shape(sh))), int64(1000*(9*sixth)/2>>(scarcityBits-lossBits)); got != want {
+	if err := x.Take(sh, Place{Node: 1, Devices: 1}); err != nil {
+		t.Fatal(err)
+	}
+	s.look(x, 1) // of two that are one ground
+	if got, want := prices(), []int64{2 * sixth, 2 * 3 * sixth}; !slices.Equal(got, want) {
+		t.Errorf("P4 with one of each less: %d, want %d", got, want)
+	}
+	if got, want := s.scarcity.dear(1, s.takes(x, x.shape(sh))), int64(1000*(6*sixth)>>(scarcityBits-lossBits)); got != want {
 		t.Errorf("P4: %d of a device, want %d", got, want)
 	}
 }
