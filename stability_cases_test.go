@@ -119,22 +119,16 @@ func TestStabilityOfMixed(t *testing.T) {
 func mixedLife(seed uint64, stats *stabilityStats) *failure {
 	random := rand.New(rand.NewPCG(seed, 23))
 	h := newStabilityHost(random)
-	cause := "the beginning"
-	for range causesPerLife {
+	return h.live(stats, func() schedule {
 		h.mixTimes()
-		how := schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64(), mixed: true}
-		next, broken := rest(h.s, how, stats)
-		if broken != nil {
-			return &failure{h.s, how, cause, broken}
-		}
-		h.s = next
-		cause = h.change()
+		return schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64(), mixed: true}
+	}, func() string {
+		cause := h.change()
 		if plan, err := allot.Solve(h.s); err == nil && !plan.NextAt.IsZero() && h.rarely(2) {
 			h.s.Now, cause = plan.NextAt, cause+" and time"
 		}
-		stats.hostSteps++
-	}
-	return nil
+		return cause
+	})
 }
 
 // mixTimes draws anew how pools reserve, what people have reserved, and what some work says of its time.

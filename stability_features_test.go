@@ -111,8 +111,7 @@ func TestStabilityOfReserved(t *testing.T) {
 func reservedLife(seed uint64, stats *stabilityStats) *failure {
 	random := rand.New(rand.NewPCG(seed, 21))
 	h := newStabilityHost(random)
-	cause := "the beginning"
-	for range causesPerLife {
+	return h.live(stats, func() schedule {
 		h.s.Reservations = drawReserved(random, h.s)
 		for i := range h.s.Workloads {
 			if random.IntN(3) == 0 {
@@ -120,16 +119,8 @@ func reservedLife(seed uint64, stats *stabilityStats) *failure {
 				h.s.Workloads[i].MinDuration = int64(i%2) * 3600
 			}
 		}
-		how := schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
-		next, broken := rest(h.s, how, stats)
-		if broken != nil {
-			return &failure{h.s, how, cause, broken}
-		}
-		h.s = next
-		cause = h.change()
-		stats.hostSteps++
-	}
-	return nil
+		return schedule{mode: oneOf(random, applies, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
+	}, h.change)
 }
 
 // drawReserved draws up to three reservations of what there is.

@@ -100,21 +100,32 @@ type failure struct {
 func live(seed uint64, stats *stabilityStats) *failure {
 	random := rand.New(rand.NewPCG(seed, 4))
 	h := newStabilityHost(random)
-	cause := "the beginning"
-	for range causesPerLife {
+	return h.live(stats, func() schedule {
 		how := schedule{mode: oneOf(random, applies, begins, begins, begins, begins, appliesPart, beginsPart), seed: random.Uint64()}
 		if random.IntN(10) > 0 {
 			how.rounds = 1 + random.IntN(3)/2
 		}
+		return how
+	}, func() string {
+		cause := h.change()
+		for random.IntN(3) == 0 {
+			cause += ", " + h.change()
+		}
+		return cause
+	})
+}
+
+// live has the host come to rest as it is told, and something happen from outside, time and again.
+func (h *stabilityHost) live(stats *stabilityStats, told func() schedule, happens func() (cause string)) *failure {
+	cause := "the beginning"
+	for range causesPerLife {
+		how := told()
 		next, broken := rest(h.s, how, stats)
 		if broken != nil {
 			return &failure{h.s, how, cause, broken}
 		}
 		h.s = next
-		cause = h.change()
-		for random.IntN(3) == 0 {
-			cause += ", " + h.change()
-		}
+		cause = happens()
 		stats.hostSteps++
 	}
 	return nil

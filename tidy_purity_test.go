@@ -32,11 +32,12 @@ var mayImport = map[string]struct {
 	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
 	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	// The engine decides on numbers, and knows nothing of a State; the cluster are those numbers.
-	"internal/cluster":    {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"}},
-	"internal/settling":   {own: []string{"quota", "placement", "internal/cluster"}},
-	"internal/division":   {own: []string{"quota", "fairshare", "queue", "placement", "preempt", "internal/cluster"}},
-	"internal/difference": {own: []string{"fairshare", "placement", "preempt", "internal/cluster"}},
-	"internal/engine":     {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/cluster", "internal/settling", "internal/division", "internal/difference"}, standard: []string{"context"}},
+	"internal/cluster":        {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt"}},
+	"internal/cluster/sample": {own: []string{"quota", "placement", "gang", "internal/cluster"}},
+	"internal/settling":       {own: []string{"quota", "placement", "internal/cluster"}},
+	"internal/division":       {own: []string{"quota", "fairshare", "queue", "placement", "preempt", "internal/cluster"}},
+	"internal/difference":     {own: []string{"fairshare", "placement", "preempt", "internal/cluster"}},
+	"internal/engine":         {own: []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/cluster", "internal/settling", "internal/division", "internal/difference"}, standard: []string{"context"}},
 	// A view speaks of the engine's numbers, and of instants as the root tells them.
 	"internal/view": {own: []string{"internal/cluster", "internal/engine"}, standard: []string{"context", "time"}},
 	"": {

@@ -92,7 +92,7 @@ func run(repo string, args ...string) (string, error) {
 // compiles, and their rules are scenarios of states.
 func standsAlone(below string) bool {
 	switch below {
-	case "", "/internal/cluster", "/internal/settling", "/internal/division", "/internal/difference", "/internal/engine":
+	case "", "/internal/cluster", "/internal/cluster/sample", "/internal/settling", "/internal/division", "/internal/difference", "/internal/engine":
 		return false
 	}
 	first, _, _ := strings.Cut(below[1:], "/")
