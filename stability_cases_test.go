@@ -55,14 +55,7 @@ func TestSnapshotDecidesAgain(t *testing.T) {
 		t.Fatalf("%d states, error %v", len(files), err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := scenario.State(string(text))
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		s := stateOf(t, file)
 		want, err := allot.Solve(s)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -83,8 +76,8 @@ func TestSnapshotDecidesAgain(t *testing.T) {
 	}
 }
 
-// breaksInSomeWay is how a state breaks a promise under some host, or nil.
-func breaksInSomeWay(t *testing.T, file string) *failure {
+// stateOf reads a state of testdata/stability.
+func stateOf(t *testing.T, file string) *allot.State {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -94,6 +87,13 @@ func breaksInSomeWay(t *testing.T, file string) *failure {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
+	return s
+}
+
+// breaksInSomeWay is how a state breaks a promise under some host, or nil.
+func breaksInSomeWay(t *testing.T, file string) *failure {
+	t.Helper()
+	s := stateOf(t, file)
 	for mode := range hostModes {
 		for seed := range uint64(5) {
 			how := schedule{mode: mode, seed: seed}
