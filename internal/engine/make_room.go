@@ -72,7 +72,10 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		if s.ownAlone {
 			until = cluster.Memo{} // others that ask the same may be helped
 		}
-		s.refusals[asked] = &refusal{until, s.diagnosis().shared(f.Queue, s.told), s.untold, s.untold && s.mute, it, searched, s.promises.made, s.patient[it.ID]}
+		s.refusals[asked] = &refusal{
+			Memo: until, reasons: s.diagnosis().shared(f.Queue, s.told), untold: s.untold, silent: s.untold && s.mute, item: it,
+			searched: searched, made: s.promises.made, patient: s.patient[it.ID],
+		}
 	}
 	if held != nil && !made {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
