@@ -82,7 +82,8 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	p, lifted, found := s.layNew(it, s.phase == withinLines)
 	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
 		s.layBack(lifted, nil)
-		if all.passed = all.passed || len(all.list) >= s.pool.Policy.Reserve.Depth; len(all.list) >= s.pool.Policy.Reserve.Depth {
+		full := len(all.list) >= s.pool.Policy.Reserve.Depth
+		if all.passed = all.passed || full; full {
 			return false
 		}
 		p, lifted, found = s.layNew(it, false)
