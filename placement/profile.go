@@ -171,7 +171,7 @@ func (p *Profile) Afresh() *Profile {
 }
 
 // Without calls do while what stands behind a holder is not there, as it is out of the way of
-// that one alone.
+// that one alone. Who is out of the way of another already stays so.
 func (p *Profile) Without(holder int32, do func()) {
 	if len(p.behind[holder]) == 0 {
 		do()
@@ -182,9 +182,10 @@ func (p *Profile) Without(holder int32, do func()) {
 		_ = p.index.Give(s.Shape, s.Place) // it was taken, by the caller's word
 	}
 	p.burdening.forget()
-	p.gone = p.behind[holder]
+	before := p.gone
+	p.gone = append(slices.Clip(before), p.behind[holder]...)
 	do()
-	p.gone = nil
+	p.gone = before
 	p.burdening.forget()
 	p.index.Undo(m)
 }

@@ -415,6 +415,33 @@ func TestProfileTellsTasksApart(t *testing.T) {
 	}
 }
 
+// Who is out of the way of one is out of it still once it has been asked what is free without others too.
+func TestProfileWithoutTwo(t *testing.T) {
+	x := mustIndex(t, plain(gpus(2)), plain(gpus(1)))
+	one, half := x.Shape(Request{Set: -1, Devices: 1}), x.Shape(Request{Set: -1, Devices: 1, Milli: 500})
+	p := NewProfile(x, 0, 0, 0)
+	for holder, node := range []int32{0, 1} {
+		stands := Stay{Shape: one, Place: Place{Node: node, Devices: 1}, Until: 10}
+		if err := x.Take(one, stands.Place); err != nil {
+			t.Fatal(err)
+		}
+		p.Stands(stands)
+		p.Behind(int32(holder), []Stay{stands})
+	}
+	p.Without(0, func() {
+		p.Without(1, func() {
+			if !p.Free(0, 5, []Stay{{Shape: one, Place: Place{Devices: 1}}, {Shape: one, Place: Place{Node: 1, Devices: 1}}}) {
+				t.Error("both are out of the way, and something is in it")
+			}
+		})
+		p.During(20, 5, func() {
+			if n := x.RoomOn(half, 0); n != 4 {
+				t.Errorf("room for %d halves on a node of two devices", n)
+			}
+		})
+	})
+}
+
 // The horizon bounds the starts that are looked for, not the ends.
 func TestProfileHorizon(t *testing.T) {
 	x := mustIndex(t, plain(gpus(1)))
