@@ -223,12 +223,17 @@ type cells []int64
 
 // none are those of a node, all 0, in the place of others.
 func (c cells) none(x *Index, v int32) cells {
-	n := x.resources + len(x.layouts[x.nodes[v].layout].scale) + 2
+	n := c.width(x, v)
 	if cap(c) < n {
 		return make(cells, n)
 	}
 	clear(c[:n])
 	return c[:n]
+}
+
+// width is how many those of a node are, without what is counted by team.
+func (cells) width(x *Index, v int32) int {
+	return x.resources + len(x.layouts[x.nodes[v].layout].scale) + 2
 }
 
 // add adds what a task takes, so many times.

@@ -57,7 +57,7 @@ type Profile struct {
 	// roomless are by shape for how many tasks of it there is no room, up to when; as long too.
 	roomless  map[Shape][]roomless
 	burdening burdening
-	sweeping  *sweep // kept for the next, nil while it is in use
+	spare     []*sweep // those that are not in use, kept for the next
 }
 
 // NewProfile returns the profile of an index from now on, in which no end is known. Ends
@@ -166,7 +166,7 @@ func (p *Profile) Behinds(holder int32) []Stay { return p.behind[holder] }
 // this one does not know of. One of the two is asked at a time.
 func (p *Profile) Afresh() *Profile {
 	q := NewProfile(p.index, p.now, p.resolution, 0)
-	q.last, q.leaving, q.opens, q.sweeping = p.last, slices.Clip(p.leaving), slices.Clip(p.opens), p.sweeping
+	q.last, q.leaving, q.opens, q.spare = p.last, slices.Clip(p.leaving), slices.Clip(p.opens), slices.Clip(p.spare)
 	return q
 }
 
@@ -278,6 +278,10 @@ type Question struct {
 	Needs []Need
 	// Fits is to leave the index as it is, or to be undone.
 	Fits func(at int64) bool
+	// Accepts is asked of each start at which Fits holds, in the index as it is outside of the search, until it
+	// is content; else it says from when on to go on, which is later. What is held and told is to be as it was when
+	// it returns. Nil is content with the first.
+	Accepts func(at int64) (content bool, from int64)
 }
 
 // A Need is so many tasks of a shape.
@@ -295,59 +299,89 @@ type Need struct {
 // it. Fits is not asked where there is no room for what it needs, nor, if it is monotone, where
 // nothing is more free than at the time before. What is held aside, more is free the later it is: if Fits
 // is monotone, and there was room where it did not hold, the first time without which nothing can be found is
-// looked for by leaps that double, then by halving, and the sweep goes on from there.
+// looked for by leaps that double, then by halving, and the sweep goes on from there. Where a start is not accepted
+// the sweep is set aside while that is found out, and goes on: many starts cost little more than one.
 func (p *Profile) Earliest(w Window, q Question) (int64, bool) {
-	from, last := max(w.From, p.now), min(p.last, w.Before-1)
-	all := from == p.now
-	if known, ok := p.earliest[q.Key]; ok && q.Key != 0 {
-		from = max(from, known)
+	l := look{Question: q, duration: w.Duration, last: min(p.last, w.Before-1)}
+	from := max(w.From, p.now)
+	if q.Key != 0 {
+		l.notes = from == p.now
+		from = max(from, p.earliest[q.Key])
 	}
-	if from = max(from, p.roomFrom(&q, w.Duration)); from > last {
+	if from = max(from, p.roomFrom(&q, w.Duration)); from > l.last {
 		return 0, false
 	}
-	at, found, refused := p.search(&q, w.Duration, from, last, q.Exact && len(p.opens) == 0)
-	if refused { // some time before that must have more free, with nothing held
-		if from, found = p.leap(at, last, q.Fits); found {
-			at, found, _ = p.search(&q, w.Duration, from, last, false)
+	l.leaps = p.mayLeap(&q)
+	at, found, refused := p.search(&l, from)
+	for refused { // some time before that must have more free, with nothing held
+		if from, found = p.leap(at, l.last, q.Fits); !found {
+			return 0, false
 		}
+		l.leaps = false
+		at, found, refused = p.search(&l, from)
 	}
-	if !found {
-		return 0, false
-	}
-	if all && q.Key != 0 {
-		p.earliest[q.Key] = at
-	}
-	return at, true
+	return at, found
 }
 
-// search sweeps over the times from one to a last one. It may be content with the first at which
-// what is asked does not fit though there is room for what it needs: it is refused there.
-func (p *Profile) search(q *Question, duration, from, last int64, content bool) (at int64, found, refused bool) {
-	s := p.begin(from, duration)
+// mayLeap says whether more is free the later it is, for a question, what is held aside.
+func (p *Profile) mayLeap(q *Question) bool { return q.Exact && len(p.opens) == 0 }
+
+// A look is how a question is looked at.
+type look struct {
+	Question
+	duration, last int64
+	// notes is that the first start at which Fits holds is the earliest there is; leaps, that the
+	// search is to stop where what is asked does not fit though there is room for what it needs.
+	notes, leaps bool
+}
+
+// search sweeps over the times from one to a last one. It is refused where it is to leap.
+func (p *Profile) search(l *look, from int64) (at int64, found, refused bool) {
+	s := p.begin(from, l.duration)
 	defer s.end()
-	known := from <= max(p.now, p.roomFrom(q, duration))
+	known := from <= max(p.now, p.roomFrom(&l.Question, l.duration))
 	for freer := true; ; {
-		if (freer || !q.Exact) && HasRoom(p.index, q.Needs) {
+		if (freer || !l.Exact) && HasRoom(p.index, l.Needs) {
 			if known {
 				known = false
-				p.noteRoomless(q, duration, s.at)
+				p.noteRoomless(&l.Question, l.duration, s.at)
 			}
-			if p.probe(s.at, q.Fits) {
-				return s.at, true, false
+			if p.probe(s.at, l.Fits) {
+				content, next := p.accepts(l, s)
+				if content {
+					return s.at, true, false
+				} else if next > l.last {
+					return 0, false, false
+				}
+				s.moveTo(next)
+				continue // whatever is more free, as it fitted before
 			}
-			if content {
+			if l.leaps {
 				return s.at, false, true
 			}
 		}
-		next, some := s.nextTime(last)
+		next, some := s.nextTime(l.last)
 		if !some {
 			if known {
-				p.noteRoomless(q, duration, last+1)
+				p.noteRoomless(&l.Question, l.duration, l.last+1)
 			}
 			return 0, false, false
 		}
 		freer = s.moveTo(next)
 	}
+}
+
+// accepts says whether a start is one that is accepted, of those at which what is asked fits, or from when on to go on.
+func (p *Profile) accepts(l *look, s *sweep) (content bool, from int64) {
+	if l.notes {
+		l.notes, p.earliest[l.Key] = false, s.at
+	}
+	if l.Accepts == nil {
+		return true, 0
+	}
+	s.aside(func() { content, from = l.Accepts(s.at) })
+	l.leaps = p.mayLeap(&l.Question)
+	return content, from
 }
 
 // A roomless is that there is no room for so many tasks of a shape, or more, for a duration, or longer, that
@@ -523,8 +557,10 @@ func (p *Profile) endsAfter(t int64) int {
 // leap returns the first time from one to a last one at which fits holds with nothing held, by
 // steps over what ends that double, and by halving the last of them.
 func (p *Profile) leap(from, last int64, fits func(int64) bool) (int64, bool) {
-	outer := p.leave()
+	outer := p.index.Mark()
 	defer p.index.Undo(outer)
+	p.leave()
+	p.sort()
 	p.advance(p.now-1, from)
 	if p.probe(from, fits) {
 		return from, true
@@ -551,14 +587,11 @@ func (p *Profile) leap(from, last int64, fits func(int64) bool) (int64, bool) {
 	return p.stands[p.ends[low]].Until, true
 }
 
-// leave marks the index and has what is releasing be gone from it.
-func (p *Profile) leave() Mark {
-	m := p.index.Mark()
+// leave has what is releasing be gone from the index.
+func (p *Profile) leave() {
 	for _, s := range p.leaving {
 		_ = p.index.Leave(s.Shape, s.Place) // it is releasing, by the caller's word
 	}
-	p.sort()
-	return m
 }
 
 // probe asks fits, and gives back what it takes.

@@ -238,11 +238,15 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 	for range d.IntN(8) {
 		r := profileRequest(d)
 		s := x.Shape(r)
-		place, ok := x.Find(s, Spread)
+		finds := x
+		if d.IntN(2) == 0 { // a claim, where it does not fit beside what is releasing
+			finds = x.AfterRelease()
+		}
+		place, ok := finds.Find(s, Spread)
 		if !ok || x.Take(s, place) != nil {
 			continue
 		}
-		if d.IntN(8) == 0 {
+		if !place.Pipelined && d.IntN(4) == 0 {
 			if err := x.Release(s, place); err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +284,6 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		if d.IntN(2) > 0 {
 			q.Needs = []Need{{s, int64(1 + d.IntN(tasks))}}
 		}
-		at, ok := p.Earliest(Window{from, before, duration}, q)
 		ends := func(from int64) int64 { // rounded up
 			if duration == Never {
 				return Never
@@ -288,6 +291,33 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			return (from + duration + resolution - 1) / resolution * resolution
 		}
 		want, some := ref.earliest(from, r, tasks, ends, last, min(before, last)-1)
+		refuses := d.IntN(1 + d.IntN(4))
+		if refuses > 0 {
+			q.Accepts = func(at int64) (bool, int64) {
+				if at != want {
+					t.Errorf("%d of %+v for %d: asked of %d, by the timeline it is %d", tasks, r, duration, at, want)
+				}
+				refuses = max(refuses-1, -1)
+				if refuses < 0 {
+					return true, 0
+				}
+				var stays []Stay
+				for _, place := range places {
+					stays = append(stays, Stay{Shape: s, Place: place, From: at, Until: after(at, duration)})
+				}
+				for range 2 { // what is asked aside leaves no trace
+					if !p.Free(at, duration, stays) {
+						t.Errorf("%v are not free from %d for %d", places, at, duration)
+					}
+					p.Hold(-1, stays)
+					p.Release(-1)
+				}
+				next := at + 1 + int64(d.IntN(3))
+				want, some = ref.earliest(next, r, tasks, ends, last, min(before, last)-1)
+				return false, next
+			}
+		}
+		at, ok := p.Earliest(Window{from, before, duration}, q)
 		if !some {
 			want = 0
 		}
@@ -317,6 +347,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			ref.all = ref.all[:known]
 		case 1:
 			p.Hold(holder, stays)
+			q.Accepts = nil
 			p.Earliest(Window{now, Never, duration}, q) // and finds nothing there
 			if p.Release(holder); len(p.Held(holder)) > 0 {
 				t.Error("held after the release")

@@ -48,8 +48,10 @@ func (h holding) compareUntil(other holding) int {
 
 // open returns a sweep at a time that knows of nothing yet, and marks the index.
 func (p *Profile) open(at, duration int64) *sweep {
-	s := p.sweeping
-	if p.sweeping = nil; s == nil {
+	var s *sweep
+	if last := len(p.spare) - 1; last >= 0 {
+		s, p.spare = p.spare[last], p.spare[:last]
+	} else {
 		n := len(p.index.nodes)
 		s = &sweep{stamps: make([]uint32, n), applied: make([]int32, n)}
 	}
@@ -67,15 +69,13 @@ func (s *sweep) end() {
 		s.applied[v] = 0
 	}
 	s.changed, s.loads = s.changed[:0], s.loads[:0]
-	s.profile.sweeping = s
+	s.profile.spare = append(s.profile.spare, s)
 }
 
 // begin opens a sweep and brings the index to the window that begins at a time.
 func (p *Profile) begin(at, duration int64) *sweep {
 	s := p.open(at, duration)
-	for _, one := range p.leaving {
-		_ = p.index.Leave(one.Shape, one.Place) // it is releasing, by the caller's word
-	}
+	p.leave()
 	p.sort()
 	s.ended, s.begun, s.over = 0, 0, 0
 	s.byFrom, s.byUntil = p.byFrom, p.byUntil
@@ -83,6 +83,23 @@ func (p *Profile) begin(at, duration int64) *sweep {
 	slices.Sort(s.opens)
 	s.moveTo(at)
 	return s
+}
+
+// aside calls do while the index is as it is outside of the sweep, and brings it back to the window: what that
+// is of each node is known.
+func (s *sweep) aside(do func()) {
+	p := s.profile
+	p.index.Undo(s.mark)
+	do()
+	s.mark = p.index.Mark()
+	p.leave()
+	for _, i := range p.ends[:s.ended] {
+		s.leaveClaim(&p.stands[i])
+	}
+	for _, v := range s.changed {
+		s.loads[s.applied[v]-1:][:s.target.width(p.index, v)+s.teams].burden(p.index, v)
+	}
+	s.byFrom, s.byUntil = p.byFrom, p.byUntil
 }
 
 // nextTime is the next time up to a last one at which something ends or opens.
@@ -118,10 +135,7 @@ func (s *sweep) moveTo(at int64) (freer bool) {
 			break
 		}
 		s.touch(one.Place.Node)
-		if one.Place.Pipelined && !p.isGone(one) { // of two layers, which it leaves as any claim does
-			_ = p.index.Give(one.Shape, one.Place)
-			freer = true
-		}
+		freer = s.leaveClaim(one) || freer
 	}
 	for ; s.over < len(s.byUntil) && s.byUntil[s.over].until <= at; s.over++ {
 		s.touchAll(s.byUntil[s.over].holder)
@@ -145,11 +159,21 @@ func (s *sweep) leaveClaims() {
 	p := s.profile
 	for _, v := range s.touched {
 		for i := p.lastOn(v); i >= 0; i = p.next[i] - 1 {
-			if one := &p.stands[i]; one.Place.Pipelined && one.Until <= s.at && !p.isGone(one) {
-				_ = p.index.Give(one.Shape, one.Place)
+			if one := &p.stands[i]; one.Until <= s.at {
+				s.leaveClaim(one)
 			}
 		}
 	}
+}
+
+// leaveClaim has something that has ended leave its node if it is a claim, of two layers, which it leaves as any
+// claim does; it says whether it is one.
+func (s *sweep) leaveClaim(one *Stay) bool {
+	if !one.Place.Pipelined || s.profile.isGone(one) {
+		return false
+	}
+	_ = s.profile.index.Give(one.Shape, one.Place)
+	return true
 }
 
 // step begins a new step, in which nothing is touched.

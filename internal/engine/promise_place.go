@@ -443,37 +443,55 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
 		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
 	}
-	p.soughtAll = exact && !s.behind().some() // else somebody may step aside later for what is laid then
+	from, some := s.admittedFrom(p, window)
+	p.soughtAll = exact && some && from == max(window.From, s.world.Now, 0) &&
+		!s.behind().some() // else somebody may step aside later for what is laid then
+	if !some {
+		return false
+	}
 	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
 	if len(d.Stranger) == 0 { // else other nodes are open at other times
 		asks.Needs = needsOf(d, p.unit)
 	}
-	for {
-		from, some := s.admittedFrom(p, window)
-		if p.soughtAll = p.soughtAll && some && from == max(window.From, s.world.Now, 0); !some {
-			return false
-		}
-		window.From = from
-		at, found := s.promises.profile.Earliest(window, asks)
-		if !found {
-			return false
-		}
-		if p.at = at; s.admittedThere(p) {
-			for i := range p.stays {
-				p.stays[i].Place = s.places[i]
-				p.stays[i].Place.Pipelined = false
-			}
-			s.window(p)
-			if s.sparing().leavesOthers(p, had) {
-				p.lost = false
-				return true
-			}
+	asks.Accepts = func(at int64) (bool, int64) {
+		if s.accepts(p, at, had) {
+			return true, 0
 		}
 		p.soughtAll = false
-		if window.From, found = s.promises.profile.NextEnd(at); !found {
-			return false
+		return false, s.nextAdmitted(p, window, at)
+	}
+	window.From = from
+	_, found := s.promises.profile.Earliest(window, asks)
+	return found
+}
+
+// nextAdmitted is the next time of a window, after another, at which its queues let a promise in; Never is none.
+func (s promising) nextAdmitted(p *promise, window placement.Window, after int64) int64 {
+	if next, some := s.promises.profile.NextEnd(after); some {
+		window.From = next
+		if from, some := s.admittedFrom(p, window); some {
+			return from
 		}
 	}
+	return placement.Never
+}
+
+// accepts has a promise begin at a time on the places that were found, if its queues have room for it there and
+// it leaves others as they stand.
+func (s promising) accepts(p *promise, at int64, had []placement.Stay) bool {
+	if p.at = at; !s.admittedThere(p) {
+		return false
+	}
+	for i := range p.stays {
+		p.stays[i].Place = s.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	s.window(p)
+	if !s.sparing().leavesOthers(p, had) {
+		return false
+	}
+	p.lost = false
+	return true
 }
 
 // placeHeld finds places for a promise that begins at a time in the index as it is.
