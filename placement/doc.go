@@ -378,8 +378,8 @@
 // [Profile.Release] and [Profile.Free]: O(places × what stands and is held on their nodes). [Profile.Earliest]:
 // O(n/64 + h·log h) for h holders, a reading of its nodes for every end and every holder up to the
 // answer, and of each time at which more is free and there may be room a search for places, of which there are O(log ends)
-// more where one of them fails. 10,000 nodes of which 450 become free before the answer, 100 holders on all
-// of these: 0.15 ms. [Profile.During] and [Profile.KeepFree] read what is held up to their time.
+// more where one of them fails; a start that is not accepted has the nodes that have changed until then be changed back
+// and again. 10,000 nodes of which 450 become free before the answer, 100 holders on all of these: 0.15 ms. [Profile.During] and [Profile.KeepFree] read what is held up to their time.
 //
 // # Example
 //
