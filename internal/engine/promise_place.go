@@ -230,7 +230,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, trial, s.lookedAt(d, unit), func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, !s.seesAll(), s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})
@@ -358,33 +358,28 @@ func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 	return domains
 }
 
-// started tells the profile of a unit that has started at the places that were found, where
-// it is in the way of nobody who is promised any of them; else all is laid again.
-func (s promising) started(d *cluster.Definition, unit gang.Unit) {
+// started tells the profile of the last tasks of a workload in the table, which have just started, where they are in the
+// way of nobody who is promised any of their nodes; else all is laid again.
+func (s promising) started(i int32, tasks int) {
 	all := &s.promises
 	if s.settles() || all.at != s.pool.Changes {
 		return // it was not what stood before that either
 	}
-	until := all.profile.Round(cluster.TimeAfter(max(s.world.Now, 0), d.Times.Duration))
-	if s.cut > 0 {
-		until = min(until, s.cut)
+	seats := s.world.Room.Seats[i]
+	stays := make([]placement.Stay, 0, tasks)
+	for at := len(seats) - tasks; at < len(seats); at++ {
+		stays = append(stays, s.stayOf(i, &seats[at]))
 	}
-	for _, p := range all.list {
-		for _, place := range s.places { // on other devices of a node it may lack something else
-			if p.at < until && p.overlaps(place.Node, 0) {
-				return
-			}
-		}
+	inTheWay := func(p *promise) bool { // on other devices of a node it may lack something else
+		return slices.ContainsFunc(stays, func(one placement.Stay) bool {
+			return p.at < all.profile.Round(one.Until) && p.overlaps(one.Place.Node, 0)
+		})
 	}
-	if !s.allLetIn(nil) {
+	if slices.ContainsFunc(all.list, inTheWay) || !s.allLetIn(nil) {
 		return
 	}
-	at := 0
-	for set, n := range unit.Add {
-		for range n {
-			all.profile.Stands(placement.Stay{Shape: d.Sets[set].Placed, Place: s.places[at], Until: until, Of: -int32(len(s.world.Room.Commits))})
-			at++
-		}
+	for _, one := range stays {
+		all.profile.Stands(one)
 	}
 	all.tree, all.at = nil, s.pool.Changes+1
 }

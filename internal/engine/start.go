@@ -568,8 +568,8 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 		}
 	}
 	w.Booking().Start(it.ID, kind, unit, s.places, s.cut, s.passes)
+	s.promising().started(it.ID, len(s.places))
 	w.Booking().Retell(it.ID)
-	s.promising().started(d, unit)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
 }
