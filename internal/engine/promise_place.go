@@ -230,7 +230,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, !s.seesAll(), s.lookedAt(d, unit), func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, !s.sparing().seesAll(), s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})
@@ -458,17 +458,6 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	window.From = from
 	_, found := s.promises.profile.Earliest(window, asks)
 	return found
-}
-
-// nextAdmitted is the next time of a window, after another, at which its queues let a promise in; Never is none.
-func (s promising) nextAdmitted(p *promise, window placement.Window, after int64) int64 {
-	if next, some := s.promises.profile.NextEnd(after); some {
-		window.From = next
-		if from, some := s.admittedFrom(p, window); some {
-			return from
-		}
-	}
-	return placement.Never
 }
 
 // accepts has a promise begin at a time on the places that were found, if its queues have room for it there and

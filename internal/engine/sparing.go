@@ -127,7 +127,7 @@ func (s sparing) isPromised(i int32, until int64, node int32, devices uint64) bo
 
 // seesAll says whether the profile knows of all that stands in the index: nothing is tried
 // that it does not know of.
-func (s promising) seesAll() bool { return s.isFresh() && s.promises.profile.SeesAll() }
+func (s sparing) seesAll() bool { return s.isFresh() && s.promises.profile.SeesAll() }
 
 // leavesAlone says whether the tasks of a unit that move leave alone what is promised to others,
 // where all of them have their places in the index.

@@ -342,6 +342,17 @@ func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, boo
 	return 0, false
 }
 
+// nextAdmitted is the next time of a window, after another, at which its queues let a promise in; Never is none.
+func (s admitting) nextAdmitted(p *promise, window placement.Window, after int64) int64 {
+	if next, some := s.promises.profile.NextEnd(after); some {
+		window.From = next
+		if from, some := s.admittedFrom(p, window); some {
+			return from
+		}
+	}
+	return placement.Never
+}
+
 // entitledAt says whether a promise is within its lines at its time.
 func (s admitting) entitledAt(p *promise) (entitled bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
