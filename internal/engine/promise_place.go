@@ -449,7 +449,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 		asks.Needs = needsOf(d, p.unit)
 	}
 	asks.Accepts = func(at int64) (bool, int64) {
-		if s.accepts(p, at, had) {
+		if s.sparing().accepts(p, at, had) {
 			return true, 0
 		}
 		p.soughtAll = false
@@ -458,24 +458,6 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	window.From = from
 	_, found := s.promises.profile.Earliest(window, asks)
 	return found
-}
-
-// accepts has a promise begin at a time on the places that were found, if its queues have room for it there and
-// it leaves others as they stand.
-func (s promising) accepts(p *promise, at int64, had []placement.Stay) bool {
-	if p.at = at; !s.admittedThere(p) {
-		return false
-	}
-	for i := range p.stays {
-		p.stays[i].Place = s.places[i]
-		p.stays[i].Place.Pipelined = false
-	}
-	s.window(p)
-	if !s.sparing().leavesOthers(p, had) {
-		return false
-	}
-	p.lost = false
-	return true
 }
 
 // placeHeld finds places for a promise that begins at a time in the index as it is.

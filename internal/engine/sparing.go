@@ -286,6 +286,24 @@ func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
 	})
 }
 
+// accepts has a promise begin at a time on the places that were found, if its queues have room for it there and
+// it leaves others as they stand.
+func (s sparing) accepts(p *promise, at int64, had []placement.Stay) bool {
+	if p.at = at; !s.admittedThere(p) {
+		return false
+	}
+	for i := range p.stays {
+		p.stays[i].Place = s.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	s.window(p)
+	if !s.leavesOthers(p, had) {
+		return false
+	}
+	p.lost = false
+	return true
+}
+
 // surely is when a promise has ended for sure, if it begins at its time (B5).
 func (s sparing) surely(p *promise) int64 {
 	return cluster.TimeAfter(p.at, s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times))
