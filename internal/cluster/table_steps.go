@@ -75,13 +75,15 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 			} else if at := w.StoodAt(i, int32(set), place, Claimed); at != None && behind == 0 { // it is the same claim
 				one.Behind = w.Holdings[at].Behind
 			}
-			w.continues(i, own, &one)
 			own = append(own, one)
 			if k.Live >= 0 {
 				w.Live[k.Live].Held[set]++
 			}
-			k.Pipelined = k.Pipelined || one.Waits()
 		}
+	}
+	w.number(i, own, first)
+	for at := first; at < len(own); at++ {
+		k.Pipelined = k.Pipelined || own[at].Waits()
 	}
 	b.Seats[i] = own
 	NoteAtOnce(w.World, i, own[first:])
@@ -102,44 +104,72 @@ func (b *Table) room(seats []Seat, n int) []Seat {
 	return out
 }
 
-// continues gives the row its index, and lets it continue a task of the
-// workload that ran in the state and has no row now: then it was admitted when
-// that was (R8), and stays where it was if the place is the same.
-func (w Booking) continues(i int32, seats []Seat, one *Seat) {
+// number gives the rows of a start their indices, those from the first on.
+func (w Booking) number(i int32, seats []Seat, first int) {
 	k := &w.Works[i]
 	if w.Room.Last[i] == 0 || k.Live < 0 { // it has lost nothing in this solve
-		one.Index = w.nextIndex(k, seats, one.Set)
+		for at := first; at < len(seats); at++ {
+			seats[at].Index = w.nextIndex(k, seats[:at], seats[at].Set)
+		}
 		return
 	}
-	used := make(map[int32]bool)
-	for _, s := range seats {
-		if s.Set == one.Set {
-			used[s.Index] = true
-		}
+	c := continuing{World: w.World, work: i, used: make(map[[2]int32]bool)}
+	for _, s := range seats[:first] {
+		c.used[[2]int32{s.Set, s.Index}] = true
 	}
-	l := &w.Live[k.Live]
-	from, to := l.From, l.To
-	if l.Form != k.Current { // what it has claimed in another form it has lost
-		to = from
+	for at := first; at < len(seats); at++ {
+		c.take(&seats[at], true)
 	}
-	for at := from; at < to; at++ {
-		h := &w.Holdings[at]
-		if h.Set != one.Set || used[h.Index] {
+	for at := first; at < len(seats); at++ { // and no longer what another one stands in the place of
+		c.take(&seats[at], false)
+	}
+	for at := first; at < len(seats); at++ {
+		c.settle(&seats[at])
+	}
+}
+
+// A continuing is which rows of a workload that starts continue tasks of it that ran in the state and have no row
+// now: these were admitted when that was (R8), and stay where they were if the place is the same.
+type continuing struct {
+	*World
+	work int32
+	used map[[2]int32]bool // by pod set and index
+}
+
+// take lets a row that continues nothing continue the first task of its pod set that may be, at its place or at any.
+func (c *continuing) take(one *Seat, atHome bool) {
+	k := &c.Works[c.work]
+	l := &c.Live[k.Live]
+	if one.Origin >= 0 || l.Form != k.Current { // what it has claimed in another form it has lost
+		return
+	}
+	for at := l.From; at < l.To; at++ {
+		h := &c.Holdings[at]
+		home := h.Where() == one.Where()
+		if h.Set != one.Set || h.Phase != Running || c.used[[2]int32{h.Set, h.Index}] || !home && (atHome || h.Fresh) {
 			continue
 		}
-		if h.Phase == Running && (!h.Fresh || h.Where() == one.Where()) && (one.Origin < 0 || h.Index < one.Index) {
+		if one.Origin < 0 || h.Index < one.Index {
 			one.Origin, one.Index, one.Admitted = at, h.Index, h.Since
 		}
 	}
 	if one.Origin >= 0 {
-		if old := &w.Holdings[one.Origin]; old.Node == one.Node && old.Devices == one.Devices {
+		c.used[[2]int32{one.Set, one.Index}] = true
+		if c.Holdings[one.Origin].Where() == one.Where() {
 			one.Commit = -1
 		}
+	}
+}
+
+// settle gives a row that continues nothing an index that no other has.
+func (c *continuing) settle(one *Seat) {
+	if one.Origin >= 0 {
 		return
 	}
-	for used[one.Index] {
+	for c.used[[2]int32{one.Set, one.Index}] {
 		one.Index++
 	}
+	c.used[[2]int32{one.Set, one.Index}] = true
 }
 
 // StoodAt is the holding by which a task of a pod set was at a place in the state in a phase, of a workload
