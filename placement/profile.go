@@ -31,7 +31,6 @@ type Stay struct {
 // what changes: it is cheap to make a new one.
 type Profile struct {
 	index      *Index
-	version    uint64 // of the index when something was told last
 	now        int64
 	resolution int64
 	last       int64 // the latest start that is looked for
@@ -66,7 +65,7 @@ type Profile struct {
 // later than now + horizon are not looked for; a horizon of 0 is no bound.
 func NewProfile(x *Index, now, resolution, horizon int64) *Profile {
 	p := &Profile{
-		index: x, version: x.version, now: now, resolution: resolution, last: Never - 1,
+		index: x, now: now, resolution: resolution, last: Never - 1,
 		holds: map[int32][]Stay{}, heldOn: map[int32][]heldStay{}, earliest: map[int64]int64{}, roomless: map[Shape][]roomless{},
 	}
 	if horizon > 0 && now < Never-1-horizon {
@@ -99,7 +98,6 @@ func (p *Profile) Leaves(s Stay) {
 // Stands tells of a task that was taken in the index when it is to end: at Until, or
 // now if that has passed. From is not read.
 func (p *Profile) Stands(s Stay) {
-	p.version = p.index.version
 	if s.Until == Never {
 		return
 	}
@@ -120,10 +118,6 @@ func (p *Profile) Stands(s Stay) {
 	}
 	p.freed()
 }
-
-// SeesAll says whether the index is as it was when the profile was told something last, and so what
-// stands there is what it knows of.
-func (p *Profile) SeesAll() bool { return p.version == p.index.version }
 
 // Behind tells of tasks that stand where places are held for a holder, or may be: while these are
 // in use by it, the tasks are not there (B6). If they end, they are told by Stands too; From is

@@ -117,6 +117,7 @@ func (w Booking) number(i int32, seats []Seat, first int) {
 	for _, s := range seats[:first] {
 		c.used[[2]int32{s.Set, s.Index}] = true
 	}
+	c.keepFirst(seats[first:])
 	for at := first; at < len(seats); at++ {
 		c.take(&seats[at], true)
 	}
@@ -134,6 +135,26 @@ type continuing struct {
 	*World
 	work int32
 	used map[[2]int32]bool // by pod set and index
+	last map[int32]int32   // by pod set the last index that is continued where it ran, as the last go first (M6)
+}
+
+// keepFirst notes which tasks are continued where they ran: of each pod set the first that have no row, as many as there are rows.
+func (c *continuing) keepFirst(seats []Seat) {
+	left := make(map[int32]int)
+	for at := range seats {
+		left[seats[at].Set]++
+	}
+	l := &c.Live[c.Works[c.work].Live]
+	tasks := slices.Clone(c.Holdings[l.From:l.To])
+	slices.SortFunc(tasks, func(a, b Holding) int { return CompareTasks(a.TaskPlace, b.TaskPlace) })
+	c.last = make(map[int32]int32)
+	for at := range tasks {
+		h := &tasks[at]
+		if h.Phase == Running && left[h.Set] > 0 && !c.used[[2]int32{h.Set, h.Index}] {
+			left[h.Set]--
+			c.last[h.Set] = h.Index
+		}
+	}
 }
 
 // take lets a row that continues nothing continue the first task of its pod set that may be, at its place or at any.
@@ -146,7 +167,7 @@ func (c *continuing) take(one *Seat, atHome bool) {
 	for at := l.From; at < l.To; at++ {
 		h := &c.Holdings[at]
 		home := h.Where() == one.Where()
-		if h.Set != one.Set || h.Phase != Running || c.used[[2]int32{h.Set, h.Index}] || !home && (atHome || h.Fresh) {
+		if h.Set != one.Set || h.Phase != Running || c.used[[2]int32{h.Set, h.Index}] || !home && (atHome || h.Fresh) || atHome && h.Index > c.last[h.Set] {
 			continue
 		}
 		if one.Origin < 0 || h.Index < one.Index {

@@ -25,8 +25,6 @@ type refusal struct {
 	// searched: it was looked for, beside what was promised then; made is how many promises there had been made.
 	searched bool
 	made     int32
-	// yielding are those whose promises need not be kept for whom it was looked for: no more of them may yield to another.
-	yielding []int32
 	// patient: it makes no room as it will start in what is free, which others may take (Q4). Whom that is
 	// said of is known to one decision alone, so that the next one asks again.
 	patient bool
@@ -36,13 +34,6 @@ type refusal struct {
 // that serves may find some by another choice: it is made again in the next pass.
 func (r *refusal) stands(s *Solver) bool {
 	return r.Memo.Stands(s.pool) && (!r.searched || r.made >= s.promises.madeBefore)
-}
-
-// standsFor says whether the refusal stands for a form of a workload that asks the same.
-func (r *refusal) standsFor(s *Solver, i int32, f *cluster.Form) bool {
-	return r.stands(s) && !slices.ContainsFunc(s.promises.list, func(p *promise) bool {
-		return s.promising().yieldsToStart(p, i, f, false) && !slices.Contains(r.yielding, p.work)
-	})
 }
 
 // makeRoom makes room for the next unit of a form that finds no place, by the
@@ -63,7 +54,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	}
 	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
-	if held == nil && known != nil && known.standsFor(s.Solver, it.ID, f) {
+	if held == nil && known != nil && known.stands(s.Solver) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -83,7 +74,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		}
 		s.refusals[asked] = &refusal{
 			Memo: until, reasons: s.diagnosis().shared(f.Queue, s.told), untold: s.untold, silent: s.untold && s.mute, item: it,
-			searched: searched, made: s.promises.made, yielding: s.promising().sparing().yieldingTo(it.ID, f), patient: s.patient[it.ID],
+			searched: searched, made: s.promises.made, patient: s.patient[it.ID],
 		}
 	}
 	if held != nil && !made {

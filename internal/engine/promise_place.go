@@ -230,7 +230,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, !s.sparing().seesAll(), s.lookedAt(d, unit), func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, trial, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})

@@ -125,19 +125,9 @@ func (s sparing) isPromised(i int32, until int64, node int32, devices uint64) bo
 	})
 }
 
-// yieldingTo are those whose promises need not be kept for a form of a workload, whatever its lines.
-func (s sparing) yieldingTo(i int32, f *cluster.Form) (works []int32) {
-	for _, p := range s.promises.list {
-		if s.yieldsToStart(p, i, f, false) {
-			works = append(works, p.work)
-		}
-	}
-	return works
-}
-
-// seesAll says whether the profile knows of all that stands in the index: nothing is tried
+// seesAll says whether the profile knows of all that stands in the index, and nothing is tried
 // that it does not know of.
-func (s sparing) seesAll() bool { return s.isFresh() && s.promises.profile.SeesAll() }
+func (s sparing) seesAll() bool { return !s.trial && !s.promises.making && s.isFresh() }
 
 // leavesAlone says whether the tasks of a unit that move leave alone what is promised to others,
 // where all of them have their places in the index.
