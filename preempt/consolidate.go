@@ -23,7 +23,7 @@ func (a *ask) letsMove(moved, percent int64) bool {
 // consolidate takes of the planned moves in which every victim finds another
 // place (C1) that which moves the fewest GPUs.
 func (s *search) consolidate() {
-	var order []int32
+	order := s.toTry[:0]
 	all := s.refusal.Steps+len(s.planned) <= s.room.Steps
 	for i := range s.planned {
 		if all && s.cannotMove(&s.planned[i]) { // in whatever order: nobody sees it
@@ -32,6 +32,7 @@ func (s *search) consolidate() {
 		}
 		order = append(order, int32(i))
 	}
+	s.toTry = order
 	consolidateInOrder(s, order)
 }
 

@@ -1,5 +1,7 @@
 package preempt
 
+import "github.com/allotsched/allot/quota"
+
 // Infeasible is a bound for who has not entered the units yet (M8): it says that
 // Find would refuse at once, also with fewer relocations, because what is free and what the
 // lines leave to be taken at most are not enough. largest bounds what one unit of a leaf holds of
@@ -14,16 +16,22 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 			return true
 		}
 	}
+	one := func(int32, int32) int64 { return 1 } // which is no more than the largest, and costs nothing
 	for _, need := range a.Need {
-		have := freeFor(r, a, need.Resource)
-		for leaf := int32(0); int(leaf) < len(r.byLeaf) && have < need.Value && mode != Consolidate; leaf++ {
-			have = addUpTo(have, r.mostOf(a, leaf, need.Resource, largest))
-		}
-		if have < need.Value {
+		if !r.mayFree(a, need, one) && !r.mayFree(a, need, largest) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayFree says whether what is free and what the lines leave to be taken at most are enough of a resource.
+func (r *Evaluator) mayFree(a *ask, need quota.Amount, largest func(leaf, res int32) int64) bool {
+	have := freeFor(r, a, need.Resource)
+	for leaf := int32(0); int(leaf) < len(r.byLeaf) && have < need.Value && a.mode != Consolidate; leaf++ {
+		have = addUpTo(have, r.mostOf(a, leaf, need.Resource, largest))
+	}
+	return have >= need.Value
 }
 
 // mostOf bounds what may be taken of a leaf: all that it uses, or by R9 what is

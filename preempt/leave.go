@@ -52,25 +52,29 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 	if !r.Index.Admissible(s.fit.shape(), n) {
 		return false
 	}
-	leaving := s.here[:0]
-	for _, id := range r.byNode[n] {
-		if s.moves[id] && leaves(id) {
-			leaving = append(leaving, id)
-		}
-	}
-	s.here = leaving
 	for _, need := range s.ask.Need { // of all tasks together, which are alike
-		have := addUpTo(r.Index.MostFree(n, need.Resource), s.mostOf(leaving, need.Resource))
+		each, have := need.Value/int64(s.fit.need), r.Index.MostFree(n, need.Resource)
 		for _, id := range r.byNode[n] {
 			if s.goes[id] {
 				have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
 			}
 		}
-		if have < need.Value/int64(s.fit.need) {
+		if have < each && addUpTo(have, s.mostOf(s.leaving(n, leaves), need.Resource)) < each {
 			return false
 		}
 	}
 	return true
+}
+
+// leaving lists those that may move and leave a node.
+func (s *relocator) leaving(n int32, leaves func(UnitID) bool) []UnitID {
+	s.here = s.here[:0]
+	for _, id := range s.room.byNode[n] {
+		if s.moves[id] && leaves(id) {
+			s.here = append(s.here, id)
+		}
+	}
+	return s.here
 }
 
 // whoMakesRoom lists by node those who may move from it, of nodes that may come to take a

@@ -196,7 +196,7 @@ func (p *plans) consolidate(s *search) bool {
 		return false
 	}
 	s.planned, s.refusal.Takeable, s.refusal.Steps = s.planned[:0], p.units, p.places+p.stuck
-	var order []int32
+	order := s.toTry[:0]
 	for _, n := range p.freeOn {
 		s.room.Effort.Spend(1 + len(p.byNode[n].lists)/lookedAt)
 		for i := range p.byNode[n].lists {
@@ -212,6 +212,7 @@ func (p *plans) consolidate(s *search) bool {
 			s.planned = append(s.planned, *l)
 		}
 	}
+	s.toTry = order
 	consolidateInOrder(s, order)
 	return true
 }

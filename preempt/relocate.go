@@ -13,11 +13,12 @@ import (
 // A relocation is what a question knows of the moves beside its victims.
 type relocation struct {
 	// movers are the sets of units that may move at the place at hand, in the order in
-	// which they are tried; most is what one of them frees at most, by Need.
+	// which they are tried.
 	movers []moverSet
-	most   []int64
-	// node is the place at hand where it is one node, else −1.
+	// node is the place at hand where it is one node, else −1, and most what a set of movers
+	// frees there at most, by Need.
 	node int32
+	most []int64
 	// looked counts the sets that were looked at; cut says that there were more.
 	looked int
 	cut    bool
@@ -78,13 +79,13 @@ type relocator struct {
 // where victims go and movers leave. What moves may stand elsewhere than what goes, so
 // all candidates are tried as one place too.
 func (s *relocator) places(candidates []UnitID) {
-	movable := s.movable()
+	movable := s.mayMove()
 	s.room.Effort.Spend(len(movable) / lookedAt)
 	if len(movable) == 0 || over(s.search, 0) {
 		return
 	}
 	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
-	nodes := standing(s.search, append(slices.Clone(candidates), movable...))
+	nodes := standingOn(s.search, candidates, movable)
 	switch {
 	case s.ask.Domains != nil && s.ask.Exact:
 		for d, inside := range s.ask.Domains {
@@ -133,16 +134,15 @@ func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
 		s.refusal.Steps++
 		return
 	}
-	if a.most = s.mostFreed(movable); len(nodes) == 1 {
-		a.node = nodes[0]
+	if len(nodes) == 1 {
+		a.node, a.most = nodes[0], s.mostFreed(movable)
 	}
 	s.try(nodes, candidates)
 }
 
-// movable lists the units that may move beside victims, few of them the worst standing first.
-func (s *relocator) movable() []UnitID {
-	r := s.room
-	var out []UnitID
+// mayMove lists the units that may move beside victims, few of them the worst standing first.
+func (s *relocator) mayMove() []UnitID {
+	r, out := s.room, s.movable[:0]
 	for leaf := range r.byLeaf {
 		for _, id := range r.byLeaf[leaf] {
 			u := &r.state[id]
@@ -155,42 +155,49 @@ func (s *relocator) movable() []UnitID {
 		r.sortByStanding(out)
 		slices.Reverse(out)
 	}
+	s.movable = out
 	return out
 }
 
 // standing lists the nodes, by position, where some of the units stand.
 func standing(s *search, ids []UnitID) []int32 {
-	r, count := s.room, 0
-	if areAlike(s, ids) {
-		markAll(s, ids)
-		out := s.stood[:0]
-		for n := range int32(r.Nodes) {
-			if slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return isMarked(s, id) }) {
-				out = append(out, n)
-			}
-		}
-		s.stood = out
-		return out
+	if !areAlike(s, ids) {
+		return standingOn(s, ids)
 	}
-	seen := make([]bool, r.Nodes)
-	for _, id := range ids {
-		if n := r.state[id].node; n >= 0 {
-			if !seen[n] {
-				seen[n] = true
-				count++
-			}
-			continue
+	r, out := s.room, s.stood[:0]
+	markAll(s, ids)
+	for n := range int32(r.Nodes) {
+		if slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return isMarked(s, id) }) {
+			out = append(out, n)
 		}
-		for i := range r.units[id].Tasks {
-			if n := r.units[id].Tasks[i].Place.Node; !seen[n] {
-				seen[n] = true
-				count++
+	}
+	s.stood = out
+	return out
+}
+
+// standingOn is standing of the units of several lists.
+func standingOn(s *search, lists ...[]UnitID) []int32 {
+	r, count := s.room, 0
+	r.onNodes.begin(r.Nodes)
+	mark := func(n int32) {
+		if r.onNodes.mark(n) {
+			count++
+		}
+	}
+	for _, ids := range lists {
+		for _, id := range ids {
+			if n := r.state[id].node; n >= 0 {
+				mark(n)
+				continue
+			}
+			for i := range r.units[id].Tasks {
+				mark(r.units[id].Tasks[i].Place.Node)
 			}
 		}
 	}
 	out := make([]int32, 0, count)
 	for n := range int32(r.Nodes) {
-		if seen[n] {
+		if r.onNodes.has(n) {
 			out = append(out, n)
 		}
 	}
@@ -288,8 +295,11 @@ func (s *relocator) mostOf(movable []UnitID, res int32) (most int64) {
 		}
 	}
 	s.sizes = sizes
-	slices.Sort(sizes)
-	for _, n := range sizes[max(0, len(sizes)-s.ask.Relocations):] {
+	if len(sizes) > s.ask.Relocations {
+		slices.Sort(sizes)
+		sizes = sizes[len(sizes)-s.ask.Relocations:]
+	}
+	for _, n := range sizes {
 		most = addUpTo(most, n)
 	}
 	return most

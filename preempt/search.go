@@ -52,6 +52,7 @@ func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 	q.search = search{
 		room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered,
 		listed: before.listed, runs: before.runs, stood: before.stood, told: before.told,
+		planned: before.planned[:0], toTry: before.toTry, movable: before.movable,
 	}
 	r.takersFor = nil
 	return &q.ask
@@ -128,9 +129,10 @@ type search struct {
 	found   bool
 	// fewer: the workloads at hand are as many as the cap lets go.
 	fewer bool
-	// planned are consolidations not yet tried for real; plans are what is known of
-	// them.
+	// planned are consolidations not yet tried for real, toTry those of them that may serve;
+	// plans are what is known of them.
 	planned []list
+	toTry   []int32
 	plans   *plans
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
@@ -138,6 +140,7 @@ type search struct {
 	spent    *cache   // its memory is used again
 	beyond   []int32  // those of them, and of nodes without, whose price was asked beyond them
 	listed   []UnitID // the candidates
+	movable  []UnitID // what may move beside victims
 	runs     []run    // all of them, where these are alike
 	inRuns   bool     // they are
 	stood    []int32  // scratch of standing
@@ -317,6 +320,7 @@ func markAll(s *search, candidates []UnitID) {
 	}
 	s.ask.listed = s
 	r.turn++
+	r.wholeSeen = false
 	if len(r.seen) < len(r.units) {
 		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
 	}
@@ -324,7 +328,7 @@ func markAll(s *search, candidates []UnitID) {
 		leaf := r.state[candidates[from]].leaf
 		all := len(r.byLeaf[leaf])
 		if areAlike(s, candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
-			r.seenLeaf[leaf] = r.turn
+			r.seenLeaf[leaf], r.wholeSeen = r.turn, true
 			from += all
 			continue
 		}
@@ -336,7 +340,7 @@ func markAll(s *search, candidates []UnitID) {
 // isMarked says whether a unit is a candidate of the search that marked them last.
 func isMarked(s *search, id UnitID) bool {
 	r := s.room
-	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seen[id] == r.turn
+	return r.seen[id] == r.turn || r.wholeSeen && r.seenLeaf[r.state[id].leaf] == r.turn
 }
 
 // oneNode lists one node.

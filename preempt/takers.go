@@ -112,3 +112,6 @@ func (m *marks) mark(i int32) (fresh bool) {
 	m.at[i] = m.turn
 	return fresh
 }
+
+// has says whether a number is marked.
+func (m *marks) has(i int32) bool { return m.at[i] == m.turn }
