@@ -18,7 +18,7 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 	}
 	one := func(int32, int32) int64 { return 1 } // which is no more than the largest, and costs nothing
 	for _, need := range a.Need {
-		if !r.mayFree(a, need, one) && !r.mayFree(a, need, largest) {
+		if !mayFree(r, a, need, one) && !mayFree(r, a, need, largest) {
 			return true
 		}
 	}
@@ -26,7 +26,7 @@ func (r *Evaluator) Infeasible(b *Preemptor, mode Mode, largest func(leaf, res i
 }
 
 // mayFree says whether what is free and what the lines leave to be taken at most are enough of a resource.
-func (r *Evaluator) mayFree(a *ask, need quota.Amount, largest func(leaf, res int32) int64) bool {
+func mayFree(r *Evaluator, a *ask, need quota.Amount, largest func(leaf, res int32) int64) bool {
 	have := freeFor(r, a, need.Resource)
 	for leaf := int32(0); int(leaf) < len(r.byLeaf) && have < need.Value && a.mode != Consolidate; leaf++ {
 		have = addUpTo(have, r.mostOf(a, leaf, need.Resource, largest))

@@ -77,9 +77,11 @@ func (v *verifier) misses(f *verifiedForm, r *allot.Request) map[verifiedMiss]in
 // carriedOut makes of the nodes what they are once the plan has been carried out:
 // who goes by it has left, and who waits for those that left before it claims, if it does not
 // fit beside them, or waits for itself (S5). What starts by an action claims together, and so does
-// what moves by one, where too few for the minimum are left (G1).
+// what moves by one, where too few for the minimum are left (G1): then whatever else of the workload
+// waits for somebody claims too.
 func (v *verifier) carriedOut() {
 	claiming := make(map[int]map[string]int) // by action and pod set
+	waiting := make(map[*newcomer]bool)      // for those that left before
 	claim := func(n *verifiedNode, c *newcomer) {
 		n.book(c.request, c.task, -1)
 		c.task.phase = allot.Claimed
@@ -104,29 +106,40 @@ func (v *verifier) carriedOut() {
 			for id := range before { // one is enough: order cannot matter
 				waits = waits || c.after.has(id)
 			}
-			if forItself(v, c) || waits && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
+			if waiting[c] = waits; forItself(v, c) || waits && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
 				claim(n, c)
 			}
 		}
 	}
-	together := make(map[int]bool)
-	for action, sets := range claiming { // each for itself: order cannot matter
-		a := &v.plan.Actions[action]
-		w := v.workloads[a.Workload]
-		counts := slices.Clone(w.counts)
+	left := make(map[*verifiedWorkload][]verifiedCounts) // what runs of who claims
+	for action, sets := range claiming {                 // each adds to what is left: order cannot matter
+		w := v.workloads[v.plan.Actions[action].Workload]
+		if left[w] == nil {
+			left[w] = slices.Clone(w.counts)
+		}
 		for set, n := range sets { // each for itself: order cannot matter
-			counts[w.forms[w.form].set(set)].running -= n
+			left[w][w.forms[w.form].set(set)].running -= n
 		}
-		together[action] = a.Kind != allot.Move || !w.forms[w.form].tree().reached(counts, runningTasks)
 	}
-	for i := range v.state.Nodes {
-		n := v.nodes[v.state.Nodes[i].ID]
-		for k := range n.newcomers {
-			if c := &n.newcomers[k]; together[c.at.action] && c.task.phase != allot.Claimed {
-				claim(n, c)
+	isShort := func(w *verifiedWorkload) bool {
+		return left[w] != nil && !w.forms[w.form].tree().reached(left[w], runningTasks)
+	}
+	claimAll := func(claims func(c *newcomer, a *allot.Action, w *verifiedWorkload) bool) {
+		for i := range v.state.Nodes {
+			n := v.nodes[v.state.Nodes[i].ID]
+			for k := range n.newcomers {
+				c := &n.newcomers[k]
+				a := &v.plan.Actions[c.at.action]
+				if c.task.phase != allot.Claimed && claims(c, a, v.workloads[a.Workload]) {
+					claim(n, c)
+				}
 			}
 		}
 	}
+	claimAll(func(c *newcomer, _ *allot.Action, w *verifiedWorkload) bool { return waiting[c] && isShort(w) })
+	claimAll(func(c *newcomer, a *allot.Action, w *verifiedWorkload) bool {
+		return claiming[c.at.action] != nil && (a.Kind != allot.Move || isShort(w))
+	})
 }
 
 // forItself says whether the newcomer waits for what its own workload was leaving before (S5).

@@ -21,8 +21,9 @@ type bareNodes struct {
 	index  int32
 	placer gang.Placer
 	// sound has nothing in the way of a task but what runs: it is the pool's own where
-	// nothing else is in the way there. Empty has nothing that runs either. Nil until asked.
-	sound, empty *placement.Index
+	// nothing else is in the way there. Empty has nothing that runs either, and worn is that without
+	// the devices that are unhealthy now. Nil until asked.
+	sound, empty, worn *placement.Index
 	// takes is what of tasks they take by shape, scopes where those could stand.
 	takes  map[placement.Shape]atBest
 	scopes map[placement.Shape]*scope
@@ -204,24 +205,40 @@ func (b *bareNodes) noDomain(definition int32, form int16, d *Definition, unit g
 	return why, nil
 }
 
-// searchDomains is noDomain, found out by a search.
-func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) ([]Verdict, error) {
+// searchDomains is noDomain, found out by a search. Without the devices that are unhealthy now a node is smaller,
+// and may be of the size that whole nodes are to have (P8).
+func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) (why []Verdict, err error) {
 	if b.empty == nil {
-		var err error
-		if b.empty, err = b.newIndex(); err != nil {
+		if b.empty, err = b.newIndex(false); err != nil {
 			return nil, err
 		}
 	}
-	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
-	again := d.Gang.Reshaped(func(set int) placement.Shape { return b.empty.Shape(d.Sets[set].open()) })
-	m := b.empty.Mark()
-	_, found := b.placer.PlaceWithSiblings(b.empty, again, unit, gang.Siblings{}, d.Place, nil)
-	b.empty.Undo(m)
-	if found.OK || found.Cut {
+	if why = b.searchOn(b.empty, d, unit); len(why) == 0 || b.pool.Policy.Fitting == gang.AnyNodes || !b.anyUnhealthy() {
+		return why, nil
+	}
+	if b.worn == nil {
+		if b.worn, err = b.newIndex(true); err != nil {
+			return nil, err
+		}
+	}
+	if len(b.searchOn(b.worn, d, unit)) == 0 {
 		return nil, nil
 	}
-	best := b.placer.Best(b.empty, again, unit, gang.Siblings{}, d.Place)
-	return []Verdict{TellKeptApart(NewVerdict(ImpossibleDomain, 0, b.index), best, found)}, nil
+	return why, nil
+}
+
+// searchOn is searchDomains of the nodes of an index.
+func (b *bareNodes) searchOn(x *placement.Index, d *Definition, unit gang.Unit) []Verdict {
+	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
+	again := d.Gang.Reshaped(func(set int) placement.Shape { return x.Shape(d.Sets[set].open()) })
+	m := x.Mark()
+	_, found := b.placer.PlaceWithSiblings(x, again, unit, gang.Siblings{}, d.Place, nil)
+	x.Undo(m)
+	if found.OK || found.Cut {
+		return nil
+	}
+	best := b.placer.Best(x, again, unit, gang.Siblings{}, d.Place)
+	return []Verdict{TellKeptApart(NewVerdict(ImpossibleDomain, 0, b.index), best, found)}
 }
 
 // atBest is whether one empty node would take a task, and how many all would.
@@ -249,7 +266,7 @@ func (b *bareNodes) mend() (err error) {
 	switch {
 	case b.sound != nil:
 	case b.impaired():
-		b.sound, err = b.newIndex()
+		b.sound, err = b.newIndex(false)
 	default:
 		b.sound = b.pool.Index
 	}
@@ -262,22 +279,28 @@ func (b *bareNodes) lost(position int) bool { return b.world.Nodes[b.pool.Nodes[
 // impaired says whether anything on the nodes is in the way that does not run.
 func (b *bareNodes) impaired() bool {
 	for position, n := range b.pool.Placed {
-		if n.Cordoned && !b.lost(position) ||
-			slices.ContainsFunc(n.Devices, func(d placement.Device) bool { return d.Unhealthy }) {
+		if n.Cordoned && !b.lost(position) {
 			return true
 		}
 	}
-	return b.pool.Unused != nil
+	return b.pool.Unused != nil || b.anyUnhealthy()
 }
 
-// newIndex is the nodes with nothing on them.
-func (b *bareNodes) newIndex() (*placement.Index, error) {
+// anyUnhealthy says whether a device of the pool is unhealthy.
+func (b *bareNodes) anyUnhealthy() bool {
+	return slices.ContainsFunc(b.pool.Placed, func(n placement.Node) bool {
+		return slices.ContainsFunc(n.Devices, func(d placement.Device) bool { return d.Unhealthy })
+	})
+}
+
+// newIndex is the nodes with nothing on them, and where that is asked without what is unhealthy now.
+func (b *bareNodes) newIndex(worn bool) (*placement.Index, error) {
 	nodes := slices.Clone(b.nodes())
 	for i := range nodes {
 		nodes[i].Cordoned = b.lost(i)
 		nodes[i].Devices = slices.Clone(nodes[i].Devices)
 		for d := range nodes[i].Devices {
-			nodes[i].Devices[d].Unhealthy = false
+			nodes[i].Devices[d].Unhealthy = nodes[i].Devices[d].Unhealthy && worn
 		}
 	}
 	return placement.NewIndex(nodes, b.pool.Plain-1)
@@ -302,6 +325,9 @@ func (b *bareNodes) Follow(position int32) {
 	}
 	if b.empty != nil && !b.empty.Cordon(position, lost) {
 		b.empty = nil
+	}
+	if b.worn != nil && !b.worn.Cordon(position, lost) {
+		b.worn = nil
 	}
 	b.forget()
 }

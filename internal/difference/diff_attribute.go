@@ -74,18 +74,26 @@ func (w Difference) chainFrom(into []int32, first int32) []int32 {
 	}, book.LastOf, w.fateOf)
 }
 
-// fateOf says what the workload holds in the end of what it has started by a commit.
+// fateOf says what the workload holds in the end of what it has started by a commit. Where its minimum
+// is where it was it stays there, whatever has grown since: for that nothing was taken (G2).
 func (w Difference) fateOf(work, commit int32) fate {
-	out := holdsNothing
+	out, home := holdsNothing, false
 	for at := range w.Room.Seats[work] {
 		switch s := &w.Room.Seats[work][at]; {
 		case s.Commit == commit:
 			return holdsIt
 		case s.Commit >= 0:
 			out = holdsOther
-		case out == holdsNothing:
-			out = staysHome
+		default:
+			home = true
 		}
+	}
+	if !home {
+		return out
+	}
+	definition := w.Definition(&w.Works[work], w.Works[work].Current)
+	if out == holdsNothing || definition.Gang.AtMinimum(heldInPlace(w.World, work, definition)) {
+		return staysHome
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -49,6 +50,9 @@ func (h homecoming) goHome() error {
 			home, err := h.toFree(i, one)
 			if !home && err == nil {
 				home, err = h.toFreeOfAnother(i, one)
+			}
+			if !home && err == nil {
+				home, err = h.toSharers(i, one)
 			}
 			if err != nil {
 				return err
@@ -224,6 +228,52 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 		*one = before
 	}
 	return false, nil
+}
+
+// toSharers takes a task that moves within its node to the device of most of those with whom it shared its own: the
+// plan gives alike devices their names back, and so it has stayed.
+func (h *homecoming) toSharers(i int32, one *cluster.Seat) (home bool, err error) {
+	s, x, shape := h.solver, h.solver.pool.Index, h.shapeOf(i, one)
+	w, from, now := s.world, s.world.Holdings[one.Origin].Where(), one.Place(s.world)
+	if one.Node != from.Node || bits.OnesCount64(one.Devices) != 1 {
+		return false, nil
+	}
+	before, to, most := one.Devices, uint64(0), h.sharersOn(one, one.Devices)
+	alike := cluster.AlikeDevices(&s.pool.Placed[now.Node])
+	for d := range alike {
+		if n := h.sharersOn(one, 1<<d); n > most && alike[d] == alike[bits.TrailingZeros64(one.Devices)] {
+			to, most = 1<<d, n
+		}
+	}
+	if to == 0 || !h.costsTheSame(i, one, cluster.Standing{Node: one.Node, Devices: to}) {
+		return false, nil
+	}
+	if err := x.Give(shape, now); err != nil {
+		return false, err
+	}
+	one.Devices = to
+	place := one.Place(w)
+	if !x.Fits(shape, place) || !w.Together(i) || s.promising().sparing().isPromised(i, endsForSure(one, w), place.Node, to) {
+		one.Devices = before
+		return false, x.Take(shape, now)
+	}
+	s.pool.Freed++
+	h.changed(i)
+	return true, x.Take(shape, place)
+}
+
+// sharersOn counts those who ran on the device of a task that moves, and are on another one of its node now.
+func (h *homecoming) sharersOn(one *cluster.Seat, device uint64) (n int) {
+	w := h.solver.world
+	for _, j := range w.Booking().Turned() {
+		for at := range w.Room.Seats[j] {
+			if other := &w.Room.Seats[j][at]; other != one && other.Node == one.Node && other.Devices == device &&
+				w.Booking().Ran(other) && w.Holdings[other.Origin].Where() == w.Holdings[one.Origin].Where() {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // exchangeNames has two seats of a pod set continue what the other did.
