@@ -251,7 +251,7 @@ func (s enqueuing) rearm() {
 	s.waits = waits[:0] // nobody is refused meanwhile
 	for _, one := range waits {
 		k := &w.Works[one.item.ID]
-		if !wantsMore(w, k) && !mayClaimAgain(w, one.item.ID) {
+		if !wantsMore(w, k) && !mayClaimAgain(w, one.item.ID) && !growsLater(w, k) {
 			continue
 		}
 		if it, ok := itemOf(w, one.item.ID, one.item.Form); ok {
@@ -368,7 +368,7 @@ func (s *Solver) eachItem(add func(leaf int32, it queue.Item)) {
 			continue // an Incremental lists the works of all pools
 		}
 		k.Bucket = 0
-		if !wantsMore(w, k) && !mayClaimAgain(w, i) {
+		if !wantsMore(w, k) && !mayClaimAgain(w, i) && !growsLater(w, k) {
 			continue
 		}
 		first, last := int16(0), int16(len(k.Others))
@@ -401,6 +401,17 @@ func wantsMore(w *cluster.World, k *cluster.Work) bool {
 	}
 	d := w.Definition(k, k.Current)
 	return d.Elastic && !k.Pipelined && (len(d.Ladder) > 0) == (solverOf(w, k, k.Current).phase == growing)
+}
+
+// growsLater says whether the workload claims its minimum, and may take more once that runs (G1): with
+// that it stands in the order as it will then, and in its turn nothing starts.
+func growsLater(w *cluster.World, k *cluster.Work) bool {
+	claims := k.Status == cluster.Claiming || k.Status == cluster.Complete && k.Pipelined
+	if !claims || k.Live < 0 {
+		return false
+	}
+	d := w.Definition(k, k.Current)
+	return d.Elastic && len(d.Ladder) == 0 && d.Gang.AtMinimum(w.Live[k.Live].Held)
 }
 
 // mayClaimAgain says whether the workload, which waits for its own tasks to leave,
@@ -447,7 +458,7 @@ func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
 	if l.Asks, err = d.Gang.Amounts(l.Asks, unit); err != nil {
 		return it, false // Check bounds every sum: cannot happen
 	}
-	if k.Status == cluster.Complete {
+	if k.Status == cluster.Complete || growsLater(w, k) {
 		it.Stage = 1
 		if d.Gang.AboveMinimum(l.Held) {
 			it.Stage = 2

@@ -25,6 +25,10 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	w := s.world
 	k := &w.Works[it.ID]
 	s.enqueuing().leave(order, leaf, it)
+	if growsLater(w, k) {
+		s.enqueuing().wait(order, leaf, it)
+		return nil
+	}
 	f := w.FormOf(k, it.Form)
 	defer func() { s.placer.UsedNodes = false }()
 	if s.enqueuing().stoppedBy(it.ID, it.Form) != cluster.None {
@@ -86,7 +90,7 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	if k.Bucket > 0 {
 		s.enqueuing().nextOf(order, leaf, k)
 	}
-	if definition := w.Definition(k, it.Form); definition.Elastic && wantsMore(w, k) {
+	if definition := w.Definition(k, it.Form); definition.Elastic && (wantsMore(w, k) || growsLater(w, k)) {
 		if next, ok := itemOf(w, it.ID, it.Form); ok {
 			order.Push(leaf, s.asOrdered(next))
 		}
