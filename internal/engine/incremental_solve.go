@@ -102,6 +102,8 @@ func (t *Incremental) settleClaims(d *cluster.Decision) error {
 	for _, i := range claiming {
 		w.Works[i].SettleStatus(w)
 		t.seatAtRest(i)
+	}
+	for _, i := range claiming {
 		t.asksWithClaims(&w.Works[i])
 	}
 	return t.redivide(d)
@@ -111,11 +113,16 @@ func (t *Incremental) settleClaims(d *cluster.Decision) error {
 // long as its claims were not settled (F1).
 func (t *Incremental) asksWithClaims(k *cluster.Work) {
 	w := t.world
-	if f := w.FormOf(k, k.Current); !w.Holds(k) || w.Pools[f.Pool].Bare.Possible(f.Definition) || division.CapsDemand(w.Pools[f.Pool]) {
+	f := w.FormOf(k, k.Current)
+	if !w.Holds(k) || w.Pools[f.Pool].Bare.Possible(f.Definition) {
 		return
 	}
 	for _, q := range t.pools { // that at rest stays as it is
 		q.pool.Demand = q.pool.Demand.Clone()
+	}
+	if division.CapsDemand(w.Pools[f.Pool]) { // it is counted in all, see Rest
+		division.CountDemand(w, f.Pool)
+		return
 	}
 	live := k.Live
 	k.Live = -1
