@@ -300,16 +300,21 @@ func (s freeStarts) exchange() error {
 		return nil
 	}
 	var lists map[int32][]queue.Item // of who waits, once some start may give way
+	costs := s.costOfStarts()
 	for c := range slices.Backward(w.Room.Commits) {
 		one := &w.Room.Commits[c]
 		k := &w.Works[one.Work]
-		if one.Kind == cluster.Resize || !s.isFree(int32(c)) || w.Room.IsPaidFor(int32(c)) || len(k.Others) > 0 ||
+		if one.Kind == cluster.Resize || !s.isFree(int32(c)) || len(k.Others) > 0 ||
 			slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return t.Commit != int32(c) }) {
 			continue
 		}
-		if s.changesPlaces(int32(c)) {
+		awaits := slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return costs.left[t.Node] }) // maybe
+		if !awaits && s.changesPlaces(int32(c)) {
 			s.decision.Changed = true
 			return nil
+		}
+		if costs.starts[c] {
+			continue
 		}
 		if lists == nil {
 			lists = s.waitingByLeaf(all)
@@ -331,6 +336,35 @@ func (s freeStarts) exchange() error {
 		}
 	}
 	return nil
+}
+
+// A cost is what starts of this solve have cost those who ran or claimed before, and are not there now: by start whether
+// somebody was taken for it, and the nodes that they have left.
+type cost struct {
+	starts []bool
+	left   map[int32]bool
+}
+
+// costOfStarts is that of all starts.
+func (s freeStarts) costOfStarts() cost {
+	w := s.world
+	out := cost{make([]bool, len(w.Room.Commits)), make(map[int32]bool)}
+	for at := range w.Room.Takings {
+		t := &w.Room.Takings[at]
+		for i := range t.Seats {
+			was := &t.Seats[i]
+			if was.Origin < 0 || slices.ContainsFunc(w.Room.Seats[t.Unit.Work], func(is cluster.Seat) bool {
+				return is.Origin == was.Origin && is.Where() == w.Holdings[was.Origin].Where()
+			}) {
+				continue
+			}
+			out.left[w.Holdings[was.Origin].Node] = true
+			if t.Commit >= 0 && int(t.Commit) < len(out.starts) && w.Room.IsPaidFor(t.Commit) { // it may have come to no start
+				out.starts[t.Commit] = true
+			}
+		}
+	}
+	return out
 }
 
 // changesPlaces has a start that runs at once change places with one alike that stands before
