@@ -80,40 +80,75 @@ func (v *verifier) misses(f *verifiedForm, r *allot.Request) map[verifiedMiss]in
 // what moves by one, where too few for the minimum are left (G1): then whatever else of the workload
 // waits for somebody claims too.
 func (v *verifier) carriedOut() {
-	claiming := make(map[int]map[string]int) // by action and pod set
-	waiting := make(map[*newcomer]bool)      // for those that left before
-	claim := func(n *verifiedNode, c *newcomer) {
-		n.book(c.request, c.task, -1)
-		c.task.phase = allot.Claimed
-		n.book(c.request, c.task, 1)
-		if claiming[c.at.action] == nil {
-			claiming[c.at.action] = make(map[string]int)
-		}
-		claiming[c.at.action][v.plan.Actions[c.at.action].Tasks[c.at.task].PodSet]++
-	}
+	c := carrying{v, make(map[int]map[string]int), make(map[*newcomer]bool)}
 	for i := range v.state.Nodes {
-		n := v.nodes[v.state.Nodes[i].ID]
-		before := make(map[string]bool)
-		for _, l := range slices.Clone(n.leavers) {
-			if task, ok := v.leaving[l.name]; ok && task.node == l.task.node && sameDevices(task.devices, l.task.devices) {
-				before[l.name.workload] = true
-			} else {
-				n.leave(l, -1)
-			}
+		c.leave(v.nodes[v.state.Nodes[i].ID])
+	}
+	isShort := c.isShort()
+	c.claimAll(func(one *newcomer, _ *allot.Action, w *verifiedWorkload) bool { return c.waiting[one] && isShort(w) })
+	c.claimAll(func(one *newcomer, a *allot.Action, w *verifiedWorkload) bool {
+		return c.claiming[one.at.action] != nil && (a.Kind != allot.Move || isShort(w))
+	})
+}
+
+// carrying is what is known while a plan is carried out.
+type carrying struct {
+	*verifier
+	claiming map[int]map[string]int // by action and pod set
+	waiting  map[*newcomer]bool     // for those that left before
+}
+
+// leave has those leave a node who go by the plan, and those claim who wait for the others.
+func (c *carrying) leave(n *verifiedNode) {
+	before := make(map[string]bool)
+	for _, l := range slices.Clone(n.leavers) {
+		if task, ok := c.leaving[l.name]; ok && task.node == l.task.node && sameDevices(task.devices, l.task.devices) {
+			before[l.name.workload] = true
+		} else {
+			n.leave(l, -1)
 		}
+	}
+	for k := range n.newcomers {
+		one, waits := &n.newcomers[k], false
+		for id := range before { // one is enough: order cannot matter
+			waits = waits || one.after.has(id)
+		}
+		if c.waiting[one] = waits; forItself(c.verifier, one) || waits && len(n.overfull(one.request, one.task.devices, true, false)) > 0 {
+			c.claim(n, one)
+		}
+	}
+}
+
+// claim has a newcomer claim its place.
+func (c *carrying) claim(n *verifiedNode, one *newcomer) {
+	n.book(one.request, one.task, -1)
+	one.task.phase = allot.Claimed
+	n.book(one.request, one.task, 1)
+	if c.claiming[one.at.action] == nil {
+		c.claiming[one.at.action] = make(map[string]int)
+	}
+	c.claiming[one.at.action][c.plan.Actions[one.at.action].Tasks[one.at.task].PodSet]++
+}
+
+// claimAll has those claim of whom claims says so.
+func (c *carrying) claimAll(claims func(one *newcomer, a *allot.Action, w *verifiedWorkload) bool) {
+	for i := range c.state.Nodes {
+		n := c.nodes[c.state.Nodes[i].ID]
 		for k := range n.newcomers {
-			c, waits := &n.newcomers[k], false
-			for id := range before { // one is enough: order cannot matter
-				waits = waits || c.after.has(id)
-			}
-			if waiting[c] = waits; forItself(v, c) || waits && len(n.overfull(c.request, c.task.devices, true, false)) > 0 {
-				claim(n, c)
+			one := &n.newcomers[k]
+			a := &c.plan.Actions[one.at.action]
+			if one.task.phase != allot.Claimed && claims(one, a, c.workloads[a.Workload]) {
+				c.claim(n, one)
 			}
 		}
 	}
+}
+
+// isShort says of workloads whether what runs without those that claim by now is too few for the minimum.
+func (c *carrying) isShort() func(*verifiedWorkload) bool {
 	left := make(map[*verifiedWorkload][]verifiedCounts) // what runs of who claims
-	for action, sets := range claiming {                 // each adds to what is left: order cannot matter
-		w := v.workloads[v.plan.Actions[action].Workload]
+	for action, sets := range c.claiming {               // each adds to what is left: order cannot matter
+		w := c.workloads[c.plan.Actions[action].Workload]
 		if left[w] == nil {
 			left[w] = slices.Clone(w.counts)
 		}
@@ -121,25 +156,9 @@ func (v *verifier) carriedOut() {
 			left[w][w.forms[w.form].set(set)].running -= n
 		}
 	}
-	isShort := func(w *verifiedWorkload) bool {
+	return func(w *verifiedWorkload) bool {
 		return left[w] != nil && !w.forms[w.form].tree().reached(left[w], runningTasks)
 	}
-	claimAll := func(claims func(c *newcomer, a *allot.Action, w *verifiedWorkload) bool) {
-		for i := range v.state.Nodes {
-			n := v.nodes[v.state.Nodes[i].ID]
-			for k := range n.newcomers {
-				c := &n.newcomers[k]
-				a := &v.plan.Actions[c.at.action]
-				if c.task.phase != allot.Claimed && claims(c, a, v.workloads[a.Workload]) {
-					claim(n, c)
-				}
-			}
-		}
-	}
-	claimAll(func(c *newcomer, _ *allot.Action, w *verifiedWorkload) bool { return waiting[c] && isShort(w) })
-	claimAll(func(c *newcomer, a *allot.Action, w *verifiedWorkload) bool {
-		return claiming[c.at.action] != nil && (a.Kind != allot.Move || isShort(w))
-	})
 }
 
 // forItself says whether the newcomer waits for what its own workload was leaving before (S5).

@@ -308,8 +308,8 @@ func (s freeStarts) exchange() error {
 			slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return t.Commit != int32(c) }) {
 			continue
 		}
-		awaits := slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return costs.left[t.Node] }) // maybe
-		if !awaits && s.changesPlaces(int32(c)) {
+		paidThere := costs.starts[c] && slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return costs.left[t.Node] })
+		if !paidThere && s.changesPlaces(int32(c)) {
 			s.decision.Changed = true
 			return nil
 		}
