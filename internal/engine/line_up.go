@@ -406,12 +406,13 @@ func wantsMore(w *cluster.World, k *cluster.Work) bool {
 // growsLater says whether the workload claims its minimum, and may take more once that runs (G1): with
 // that it stands in the order as it will then, and in its turn nothing starts.
 func growsLater(w *cluster.World, k *cluster.Work) bool {
-	claims := k.Status == cluster.Claiming || k.Status == cluster.Complete && k.Pipelined
-	if !claims || k.Live < 0 {
+	if k.Live < 0 {
 		return false
 	}
+	l := &w.Live[k.Live]
+	claims := k.Status == cluster.Claiming || k.Status == cluster.WaitsForLeavers && l.Claimed > 0 || k.Status == cluster.Complete && k.Pipelined
 	d := w.Definition(k, k.Current)
-	return d.Elastic && len(d.Ladder) == 0 && d.Gang.AtMinimum(w.Live[k.Live].Held)
+	return claims && d.Elastic && len(d.Ladder) == 0 && d.Gang.AtMinimum(l.Held)
 }
 
 // mayClaimAgain says whether the workload, which waits for its own tasks to leave,
