@@ -241,7 +241,7 @@ func (s *Solver) queueAgain(i int32) {
 		s.decision.Restart = true
 		return
 	}
-	if !wantsMore(w, k) && !mayClaimAgain(w, i) && !growsLater(w, k) {
+	if !wantsMore(w, k) && !mayClaimAgain(w, i) {
 		return
 	}
 	if it, ok := itemOf(w, i, 0); ok {

@@ -251,7 +251,7 @@ func (s enqueuing) rearm() {
 	s.waits = waits[:0] // nobody is refused meanwhile
 	for _, one := range waits {
 		k := &w.Works[one.item.ID]
-		if !wantsMore(w, k) && !mayClaimAgain(w, one.item.ID) && !growsLater(w, k) {
+		if !wantsMore(w, k) && !mayClaimAgain(w, one.item.ID) {
 			continue
 		}
 		if it, ok := itemOf(w, one.item.ID, one.item.Form); ok {
@@ -406,13 +406,11 @@ func wantsMore(w *cluster.World, k *cluster.Work) bool {
 // growsLater says whether the workload claims its minimum, and may take more once that runs (G1): with
 // that it stands in the order as it will then, and in its turn nothing starts.
 func growsLater(w *cluster.World, k *cluster.Work) bool {
-	if k.Live < 0 {
+	if k.Live < 0 || !MayWait(w, k) {
 		return false
 	}
-	l := &w.Live[k.Live]
-	claims := k.Status == cluster.Claiming || k.Status == cluster.WaitsForLeavers && l.Claimed > 0 || k.Status == cluster.Complete && k.Pipelined
-	d := w.Definition(k, k.Current)
-	return claims && d.Elastic && len(d.Ladder) == 0 && d.Gang.AtMinimum(l.Held)
+	l, d := &w.Live[k.Live], w.Definition(k, k.Current)
+	return (k.Pipelined || l.Claimed > 0) && d.Elastic && len(d.Ladder) == 0 && d.Gang.AtMinimum(l.Held)
 }
 
 // mayClaimAgain says whether the workload, which waits for its own tasks to leave,

@@ -90,7 +90,7 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	if k.Bucket > 0 {
 		s.enqueuing().nextOf(order, leaf, k)
 	}
-	if definition := w.Definition(k, it.Form); definition.Elastic && (wantsMore(w, k) || growsLater(w, k)) {
+	if definition := w.Definition(k, it.Form); definition.Elastic && wantsMore(w, k) {
 		if next, ok := itemOf(w, it.ID, it.Form); ok {
 			order.Push(leaf, s.asOrdered(next))
 		}

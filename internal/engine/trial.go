@@ -164,7 +164,7 @@ func (l *keptLine) started(order *queue.Queues, it queue.Item) {
 	l.starts = append(l.starts, it.ID)
 	q.run(&k.Form, true) // it might be evicted again
 	l.drop(q.kindAt(q.keyOf(it.ID, k, it.Stage > 0)), it)
-	if d := w.Definition(k, 0); d.Elastic && (wantsMore(w, k) || growsLater(w, k)) {
+	if d := w.Definition(k, 0); d.Elastic && wantsMore(w, k) {
 		if next, ok := itemOf(w, it.ID, 0); ok {
 			l.join(q.solver.asOrdered(next), k)
 		}
