@@ -108,7 +108,6 @@ type Evaluator struct {
 	ratioKnown []bool
 	seen       []int32 // by unit: the search that listed it
 	seenLeaf   []int32 // by queue: the search that listed all of it
-	wholeSeen  bool    // it listed all of some queue
 	turn       int32   // of seen
 	// onNodes are the nodes, ofWorks the workloads, that a bound has counted.
 	onNodes, ofWorks marks

@@ -320,7 +320,6 @@ func markAll(s *search, candidates []UnitID) {
 	}
 	s.ask.listed = s
 	r.turn++
-	r.wholeSeen = false
 	if len(r.seen) < len(r.units) {
 		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
 	}
@@ -328,7 +327,7 @@ func markAll(s *search, candidates []UnitID) {
 		leaf := r.state[candidates[from]].leaf
 		all := len(r.byLeaf[leaf])
 		if areAlike(s, candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
-			r.seenLeaf[leaf], r.wholeSeen = r.turn, true
+			r.seenLeaf[leaf] = r.turn
 			from += all
 			continue
 		}
@@ -340,7 +339,7 @@ func markAll(s *search, candidates []UnitID) {
 // isMarked says whether a unit is a candidate of the search that marked them last.
 func isMarked(s *search, id UnitID) bool {
 	r := s.room
-	return r.seen[id] == r.turn || r.wholeSeen && r.seenLeaf[r.state[id].leaf] == r.turn
+	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seen[id] == r.turn
 }
 
 // oneNode lists one node.

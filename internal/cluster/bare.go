@@ -9,7 +9,8 @@ import (
 
 // What the nodes of a pool would take with nothing on them: nothing runs there and nothing
 // is in foreign use, cordoned or unhealthy, as all of that may end. Only what is lost is not
-// there. A workload for which that is not enough is impossible (X1), and asks nothing while
+// there; and where whole nodes are taken (P8) they are looked at without what is unhealthy too, as smaller
+// nodes. A workload for which that is not enough is impossible (X1), and asks nothing while
 // it waits (F1). None of it depends on what runs or on a quota: no start and no eviction
 // makes a workload possible.
 
@@ -213,32 +214,32 @@ func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) (why []Verdict,
 			return nil, err
 		}
 	}
-	if why = b.searchOn(b.empty, d, unit); len(why) == 0 || b.pool.Policy.Fitting == gang.AnyNodes || !b.anyUnhealthy() {
-		return why, nil
-	}
-	if b.worn == nil {
-		if b.worn, err = b.newIndex(true); err != nil {
-			return nil, err
-		}
-	}
-	if len(b.searchOn(b.worn, d, unit)) == 0 {
+	again, kept := b.placeOn(b.empty, d, unit)
+	if kept.OK || kept.Cut {
 		return nil, nil
 	}
-	return why, nil
+	if b.pool.Policy.Fitting != gang.AnyNodes && b.anyUnhealthy() {
+		if b.worn == nil {
+			if b.worn, err = b.newIndex(true); err != nil {
+				return nil, err
+			}
+		}
+		if _, found := b.placeOn(b.worn, d, unit); found.OK || found.Cut {
+			return nil, nil
+		}
+	}
+	best := b.placer.Best(b.empty, again, unit, gang.Siblings{}, d.Place)
+	return []Verdict{TellKeptApart(NewVerdict(ImpossibleDomain, 0, b.index), best, kept)}, nil
 }
 
-// searchOn is searchDomains of the nodes of an index.
-func (b *bareNodes) searchOn(x *placement.Index, d *Definition, unit gang.Unit) []Verdict {
+// placeOn says whether the nodes of an index take the unit, whose gang has other shapes there.
+func (b *bareNodes) placeOn(x *placement.Index, d *Definition, unit gang.Unit) (again *gang.Gang, found gang.Verdict) {
 	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
-	again := d.Gang.Reshaped(func(set int) placement.Shape { return x.Shape(d.Sets[set].open()) })
+	again = d.Gang.Reshaped(func(set int) placement.Shape { return x.Shape(d.Sets[set].open()) })
 	m := x.Mark()
-	_, found := b.placer.PlaceWithSiblings(x, again, unit, gang.Siblings{}, d.Place, nil)
+	_, found = b.placer.PlaceWithSiblings(x, again, unit, gang.Siblings{}, d.Place, nil)
 	x.Undo(m)
-	if found.OK || found.Cut {
-		return nil
-	}
-	best := b.placer.Best(x, again, unit, gang.Siblings{}, d.Place)
-	return []Verdict{TellKeptApart(NewVerdict(ImpossibleDomain, 0, b.index), best, found)}
+	return again, found
 }
 
 // atBest is whether one empty node would take a task, and how many all would.

@@ -230,31 +230,30 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 	return false, nil
 }
 
-// toSharers takes a task that moves within its node to the device of most of those with whom it shared its own: the
-// plan gives alike devices their names back, and so it has stayed.
+// toSharers takes a task that moves within its node, and has a part of a device, to the device of most of those with
+// whom it shared its own: the plan gives alike devices their names back, and so it has stayed.
 func (h *homecoming) toSharers(i int32, one *cluster.Seat) (home bool, err error) {
-	s, x, shape := h.solver, h.solver.pool.Index, h.shapeOf(i, one)
-	w, from, now := s.world, s.world.Holdings[one.Origin].Where(), one.Place(s.world)
-	if one.Node != from.Node || bits.OnesCount64(one.Devices) != 1 {
+	s, w, x, shape := h.solver, h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
+	now, own := one.Place(w), bits.TrailingZeros64(one.Devices)
+	if one.Node != w.Holdings[one.Origin].Node || bits.OnesCount64(one.Devices) != 1 || x.Whole(shape) {
 		return false, nil
 	}
-	before, to, most := one.Devices, uint64(0), h.sharersOn(one, one.Devices)
-	alike := cluster.AlikeDevices(&s.pool.Placed[now.Node])
+	sharers, alike, to := h.sharersOf(one), cluster.AlikeDevices(&s.pool.Placed[now.Node]), own
 	for d := range alike {
-		if n := h.sharersOn(one, 1<<d); n > most && alike[d] == alike[bits.TrailingZeros64(one.Devices)] {
-			to, most = 1<<d, n
+		if sharers[d] > sharers[to] && alike[d] == alike[own] {
+			to = d
 		}
 	}
-	if to == 0 || !h.costsTheSame(i, one, cluster.Standing{Node: one.Node, Devices: to}) {
+	if to == own || !h.costsTheSame(i, one, cluster.Standing{Node: one.Node, Devices: 1 << to}) {
 		return false, nil
 	}
 	if err := x.Give(shape, now); err != nil {
 		return false, err
 	}
-	one.Devices = to
+	one.Devices = 1 << to
 	place := one.Place(w)
-	if !x.Fits(shape, place) || !w.Together(i) || s.promising().sparing().isPromised(i, endsForSure(one, w), place.Node, to) {
-		one.Devices = before
+	if !x.Fits(shape, place) || !w.Together(i) || s.promising().sparing().isPromised(i, endsForSure(one, w), place.Node, place.Devices) {
+		one.Devices = 1 << own
 		return false, x.Take(shape, now)
 	}
 	s.pool.Freed++
@@ -262,18 +261,18 @@ func (h *homecoming) toSharers(i int32, one *cluster.Seat) (home bool, err error
 	return true, x.Take(shape, place)
 }
 
-// sharersOn counts those who ran on the device of a task that moves, and are on another one of its node now.
-func (h *homecoming) sharersOn(one *cluster.Seat, device uint64) (n int) {
+// sharersOf counts, by the device of its node on which they are now, the others who ran where a task ran.
+func (h *homecoming) sharersOf(one *cluster.Seat) (sharers [64]int) {
 	w := h.solver.world
-	for _, j := range w.Booking().Turned() {
+	for _, j := range w.Booking().Turned() { // of all others nothing has moved
 		for at := range w.Room.Seats[j] {
-			if other := &w.Room.Seats[j][at]; other != one && other.Node == one.Node && other.Devices == device &&
+			if other := &w.Room.Seats[j][at]; other != one && other.Node == one.Node && bits.OnesCount64(other.Devices) == 1 &&
 				w.Booking().Ran(other) && w.Holdings[other.Origin].Where() == w.Holdings[one.Origin].Where() {
-				n++
+				sharers[bits.TrailingZeros64(other.Devices)]++
 			}
 		}
 	}
-	return n
+	return sharers
 }
 
 // exchangeNames has two seats of a pod set continue what the other did.
