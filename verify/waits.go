@@ -181,8 +181,7 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 		for i := range other.source.Tasks {
 			t := &other.source.Tasks[i]
 			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) {
-				f := &other.forms[leavingFormOf(other.source)]
-				if asks := &f.PodSets[f.set(t.PodSet)].Request; !w.isClaimed(n, t, asks) {
+				if asks := leavingRequest(other, t); !w.isClaimed(n, t, asks) {
 					then.book(asks, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
 				}
 			}
@@ -214,18 +213,38 @@ func (w *waiting) isClaimed(n *verifiedNode, t *allot.Task, asks *allot.Request)
 	})
 }
 
-// isToClaim says whether somebody waits by the plan for what was leaving its own place on a node before that.
+// isToClaim says whether somebody waits by the plan for what was leaving its own place on a node before that: there
+// is no room for it yet, though all that the plan takes its place has left.
 func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
 	return slices.ContainsFunc(one.after, func(id string) bool {
 		other := w.workloads[id]
 		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
-			if t.Node != n.source.ID || t.Phase != allot.Terminating {
-				return false
-			}
-			f := &other.forms[leavingFormOf(other.source)]
-			return sharesPlace(one.request, one.task.devices, &f.PodSets[f.set(t.PodSet)].Request, t.Devices)
+			return t.Node == n.source.ID && t.Phase == allot.Terminating && sharesPlace(one.request, one.task.devices, leavingRequest(other, &t), t.Devices)
 		})
-	})
+	}) && !w.fitsBesideLeaving(n, one)
+}
+
+// fitsBesideLeaving says whether somebody fits on a node beside what stands there and what was leaving before the plan.
+func (w *waiting) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
+	then := newVerifiedNode(n.source)
+	then.cpuOnly.usable = n.cpuOnly.usable
+	for _, other := range w.workOrder {
+		for i := range other.source.Tasks {
+			if t := &other.source.Tasks[i]; t.Phase == allot.Terminating && t.Node == n.source.ID {
+				then.book(leavingRequest(other, t), verifiedTask{allot.Running, t.Node, t.Devices}, 1)
+			}
+		}
+	}
+	for _, other := range w.stands[n] {
+		then.book(other.request, verifiedTask{allot.Running, other.task.node, other.task.devices}, 1)
+	}
+	return len(then.overfull(one.request, one.task.devices, true, false)) == 0
+}
+
+// leavingRequest is what a task of a workload asks that is leaving.
+func leavingRequest(w *verifiedWorkload, t *allot.Task) *allot.Request {
+	f := &w.forms[leavingFormOf(w.source)]
+	return &f.PodSets[f.set(t.PodSet)].Request
 }
 
 // sharesPlace says whether two tasks of a node share a device, or ask a resource both.
