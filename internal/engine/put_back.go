@@ -71,35 +71,54 @@ func (s reprieving) enoughFree(u *preempt.Unit) bool {
 }
 
 // asItRan is the part of a unit that ran, where this solve had completed it (G1), or had it
-// grown from between two rungs (L1): that start has cost nothing, and what ran comes back without it.
+// grown from between two rungs (L1): that start has cost nothing, and what ran comes back without it. What ran
+// below its minimum was one unit (M6): what ran above the minimum, now that there was one, comes back with it.
 func asItRan(o *cluster.OutUnit, s *Solver) (cluster.OutUnit, bool) {
-	ran := 0 // of its seats
-	for at := range o.Seats {
-		if one := &o.Seats[at]; one.Origin >= 0 {
-			if ran++; !s.world.Booking().Ran(one) {
-				return cluster.OutUnit{}, false
-			}
-		}
-	}
-	if len(o.Unit.Tasks) != len(o.Seats) || o.Status != cluster.Complete || ran == 0 || ran == len(o.Seats) {
+	if o.Status != cluster.Complete {
 		return cluster.OutUnit{}, false
 	}
 	part, u := *o, *o.Unit
 	part.Unit, part.Seats = &u, nil
-	if u.Step == 0 {
-		part.Status = cluster.Waiting
-	}
 	u.Tasks, u.Charge = nil, nil
-	for at := range o.Seats {
-		if o.Seats[at].Origin >= 0 {
-			part.Seats, u.Tasks = append(part.Seats, o.Seats[at]), append(u.Tasks, o.Unit.Tasks[at])
-			u.Charge = cluster.Plus(u.Charge, o.Unit.Tasks[at].Charge, len(u.Tasks))
+	if started, ok := addWhatRan(&part, o, s); !ok || !started || len(u.Tasks) == 0 {
+		return cluster.OutUnit{}, false
+	}
+	if u.Step > 0 {
+		return part, true
+	}
+	part.Status = cluster.Waiting
+	for i := range s.world.Room.Out {
+		if above := &s.world.Room.Out[i]; above.Unit.Work == u.Work && above.Unit.Step > 0 {
+			if _, ok := addWhatRan(&part, above, s); !ok {
+				return cluster.OutUnit{}, false
+			}
 		}
 	}
-	if s.pool.Counted && u.Step == 0 {
+	if s.pool.Counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
 	}
 	return part, true
+}
+
+// addWhatRan adds to a unit what of another one ran, and says whether some of that was started in this solve; ok is that
+// all else of it ran.
+func addWhatRan(to, of *cluster.OutUnit, s *Solver) (started, ok bool) {
+	if len(of.Unit.Tasks) != len(of.Seats) {
+		return false, false
+	}
+	for at, one := range of.Seats {
+		switch {
+		case one.Origin < 0:
+			started = true
+			continue
+		case !s.world.Booking().Ran(&one):
+			return false, false
+		}
+		one.Step = to.Unit.Step
+		to.Seats, to.Unit.Tasks = append(to.Seats, one), append(to.Unit.Tasks, of.Unit.Tasks[at])
+		to.Unit.Charge = cluster.Plus(to.Unit.Charge, of.Unit.Tasks[at].Charge, len(to.Unit.Tasks))
+	}
+	return started, true
 }
 
 // startedAnew says whether the workload has started again since, so that
