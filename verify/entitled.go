@@ -24,6 +24,7 @@ type verifiedRoomMaking struct {
 	sought   map[string]bool           // those that others are disturbed for
 	claims   map[string]bool           // those of them that have victims by right
 	waitsFor map[string][]string       // by workload: who must leave before it runs
+	placed   map[string]int            // by workload: its tasks to which the plan gives places
 	fair     map[*verifiedQueue]map[string]int64
 	cut      map[*verifiedQueue]map[string]int64 // of guarantees
 	// disturbed are the workloads of the victims.
@@ -69,7 +70,7 @@ type verifiedGain struct {
 func (v *verifier) readRoomMaking() {
 	v.room.sought, v.room.gained = make(map[string]bool), make(map[string][]verifiedGain)
 	v.room.claims = make(map[string]bool)
-	v.room.waitsFor = make(map[string][]string)
+	v.room.waitsFor, v.room.placed = make(map[string][]string), make(map[string]int)
 	for i := range v.plan.Actions {
 		r := &v.plan.Actions[i].Reason
 		if entitles(r.Code) {
@@ -98,6 +99,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 	if len(a.After) > 0 {
 		v.room.waitsFor[a.Workload] = append(v.room.waitsFor[a.Workload], a.After...)
 	}
+	v.room.placed[a.Workload] += len(a.Tasks)
 	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}

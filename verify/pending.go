@@ -52,14 +52,31 @@ func (w *verifiedWorkload) waits() bool {
 	return !w.source.Ending && !w.ended && !w.atMinimum(runningTasks)
 }
 
-// claims says whether w, though it has all that it needs, may wait for claims
-// that the plan gives it: it waits for what was terminating before the plan and
-// goes on to when the plan has been carried out.
+// claims says whether w, though it has all that it needs, may wait for claims that the plan gives it.
 func (v *verifier) claims(w *verifiedWorkload) bool {
-	return w.atMinimum(runningTasks) && slices.ContainsFunc(v.room.waitsFor[w.source.ID], func(id string) bool {
+	return w.atMinimum(runningTasks) && v.mayClaim(w) > 0
+}
+
+// mayClaim is to how many tasks of w the plan gives places for which they wait, at most: one waits for
+// what was terminating before the plan and goes on to when the plan has been carried out, and what starts with it
+// waits as well.
+func (v *verifier) mayClaim(w *verifiedWorkload) int {
+	if !slices.ContainsFunc(v.room.waitsFor[w.source.ID], func(id string) bool {
 		other := v.workloads[id]
 		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating })
-	})
+	}) {
+		return 0
+	}
+	return v.room.placed[w.source.ID]
+}
+
+// reasonClaims checks for how many tasks a workload holds claims: for those that held one before the plan and
+// keep it, and for some to which the plan gives a place for which they wait.
+func (v *verifier) reasonClaims(at string, w *verifiedWorkload, r allot.Reason) {
+	held := w.total().claimed
+	if r.Need <= 0 || r.Need < int64(held) || r.Need > int64(held+v.mayClaim(w)) {
+		v.reasonNeed(at, r, held)
+	}
 }
 
 // reason checks what a reason says, as far as it can be told without solving.
@@ -132,9 +149,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		v.reasonLeaving(at, w, r)
 		return
 	case allot.ClaimHeld:
-		if !v.claims(w) {
-			v.reasonNeed(at, r, w.total().claimed)
-		}
+		v.reasonClaims(at, w, r)
 		return
 	case allot.ProtectedUntil, allot.NotBefore:
 		reasonUntil(v, at, w, r)
