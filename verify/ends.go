@@ -132,14 +132,14 @@ func hasBegun(t *allot.Task) bool {
 	return t.Phase == allot.Running || t.Phase == allot.Claimed && !t.Started.IsZero()
 }
 
-// endOf is that of a task of the state.
+// endOf is that of a task of the state: of a claim that has not begun as if it did so now.
 func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end {
-	if t.Phase == allot.Claimed && !hasBegun(t) {
-		return v.endOfStarted(w, q)
+	l, started := lastingOf(w, q), v.at
+	if hasBegun(t) {
+		started = v.since(t)
 	}
-	l, started := lastingOf(w, q), v.since(t)
 	expected, limited := after(started, l.expected), after(started, l.limit)
-	if w.FixedWork > 0 {
+	if w.FixedWork > 0 && hasBegun(t) {
 		expected = v.endOfWork(w)
 	}
 	if !t.Until.IsZero() { // it was cut to fit a hole

@@ -92,7 +92,8 @@ func (s telling) stillLeaving(p *promise) int32 {
 
 // inTheWay is the first workload, by ID, that stands on places of a promise at its time and without which
 // that would stand, and whether what does so ran in the state; else the first that is promised them; else, as
-// it is only together that they are in the way, the first that stands there; none is nobody.
+// it is only together that they are in the way, the first that stands there, of those to whom it may have to yield
+// if there are any; none is nobody.
 func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
@@ -128,10 +129,18 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 			break
 		}
 		if len(order) > 0 {
-			return order[0], slices.ContainsFunc(there[order[0]], func(one *cluster.Seat) bool { return one.Origin >= 0 })
+			by = order[max(0, slices.IndexFunc(order, func(i int32) bool { return s.mayYieldTo(p, i) }))]
+			return by, slices.ContainsFunc(there[by], func(one *cluster.Seat) bool { return one.Origin >= 0 })
 		}
 	}
 	return by, false
+}
+
+// mayYieldTo says whether a promise may have to yield to a workload: not where that is of its leaf and stands behind it.
+func (s telling) mayYieldTo(p *promise, i int32) bool {
+	w := s.world
+	f := w.FormOf(&w.Works[i], w.Works[i].Current)
+	return f.Queue != w.FormOf(&w.Works[p.work], p.form).Queue || s.standsBefore(i, f, p)
 }
 
 // standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.
