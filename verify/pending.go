@@ -54,13 +54,13 @@ func (w *verifiedWorkload) waits() bool {
 
 // claims says whether w, though it has all that it needs, may wait for claims that the plan gives it.
 func (v *verifier) claims(w *verifiedWorkload) bool {
-	return w.atMinimum(runningTasks) && v.mayClaim(w) > 0
+	return w.atMinimum(runningTasks) && mayClaim(v, w) > 0
 }
 
 // mayClaim is to how many tasks of w the plan gives places for which they wait, at most: one waits for
 // what was terminating before the plan and goes on to when the plan has been carried out, and what starts with it
 // waits as well.
-func (v *verifier) mayClaim(w *verifiedWorkload) int {
+func mayClaim(v *verifier, w *verifiedWorkload) int {
 	if !slices.ContainsFunc(v.room.waitsFor[w.source.ID], func(id string) bool {
 		other := v.workloads[id]
 		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating })
@@ -72,9 +72,9 @@ func (v *verifier) mayClaim(w *verifiedWorkload) int {
 
 // reasonClaims checks for how many tasks a workload holds claims: for those that held one before the plan and
 // keep it, and for some to which the plan gives a place for which they wait.
-func (v *verifier) reasonClaims(at string, w *verifiedWorkload, r allot.Reason) {
+func reasonClaims(v *verifier, at string, w *verifiedWorkload, r allot.Reason) {
 	held := w.total().claimed
-	if r.Need <= 0 || r.Need < int64(held) || r.Need > int64(held+v.mayClaim(w)) {
+	if r.Need <= 0 || r.Need < int64(held) || r.Need > int64(held+mayClaim(v, w)) {
 		v.reasonNeed(at, r, held)
 	}
 }
@@ -149,7 +149,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		v.reasonLeaving(at, w, r)
 		return
 	case allot.ClaimHeld:
-		v.reasonClaims(at, w, r)
+		reasonClaims(v, at, w, r)
 		return
 	case allot.ProtectedUntil, allot.NotBefore:
 		reasonUntil(v, at, w, r)
