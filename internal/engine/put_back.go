@@ -114,7 +114,6 @@ func addWhatRan(to, of *cluster.OutUnit, s *Solver) (started, ok bool) {
 		case !s.world.Booking().Ran(&one):
 			return false, false
 		}
-		one.Step = to.Unit.Step
 		to.Seats, to.Unit.Tasks = append(to.Seats, one), append(to.Unit.Tasks, of.Unit.Tasks[at])
 		to.Unit.Charge = cluster.Plus(to.Unit.Charge, of.Unit.Tasks[at].Charge, len(to.Unit.Tasks))
 	}
