@@ -210,3 +210,37 @@ func TestVerifyRefusesParts(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyClaimsHeld: of who keeps two claims, and moves a task to what is leaving, three at most are held and two at least (X1).
+func TestVerifyClaimsHeld(t *testing.T) {
+	s, err := scenario.State(`
+nodes m gpu=3
+nodes n gpu=1 label=zone:a
+queue q
+queue r where=zone:a
+submit q/leaves at=unset set=s gpu=3
+terminate q/leaves since=unset on s@m[0-2]
+submit q/moves at=unset set=s tasks=3 gpu=1
+claim q/moves since=unset on s@m[1] s:2@m[2]
+run q/moves since=unset on s:1@n[0]
+submit r/starts at=unset gpu=1
+now unset
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := allot.Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(plan.Pending, func(p allot.Pending) bool { return p.Workload == "moves" })
+	if at < 0 || len(plan.Actions) == 0 || plan.Actions[0].Kind != allot.Move {
+		t.Fatalf("nothing moves that claims: %v", plan)
+	}
+	for need := range int64(6) {
+		plan.Pending[at].Reasons[0].Need = need
+		if err, lawful := verify.Plan(s, plan), need == 2 || need == 3; lawful != (err == nil) {
+			t.Errorf("%d claims: %v", need, err)
+		}
+	}
+}

@@ -19,6 +19,8 @@ type promising struct {
 	// stands is what has a place after the plan, by node; list are the promises that stand.
 	stands map[*verifiedNode][]standing
 	list   []*promised
+	// wasLeaving is what was leaving before the plan, by node.
+	wasLeaving map[*verifiedNode][]leavingTask
 	// behind is behind whom the plan starts tasks (B6), after who leaves before them (S4).
 	behind map[taskName]string
 	after  map[taskName][]string
@@ -38,6 +40,13 @@ type standing struct {
 	overran      int64
 	claims       bool     // it claims its place as before the plan
 	after        []string // those who leave before it starts
+}
+
+// A leavingTask is a task that was leaving before the plan, and what it asks.
+type leavingTask struct {
+	workload *verifiedWorkload
+	request  *allot.Request
+	task     *allot.Task
 }
 
 // A promised is a promise that stands after the plan, with the form that starts, as it may use
@@ -130,6 +139,21 @@ func (v *promising) read() {
 		})
 	}
 	v.readStanding()
+	v.readLeaving()
+}
+
+// readLeaving reads what was leaving before the plan.
+func (v *promising) readLeaving() {
+	v.wasLeaving = make(map[*verifiedNode][]leavingTask)
+	for _, w := range v.workOrder {
+		f := &w.forms[leavingFormOf(w.source)]
+		for i := range w.source.Tasks {
+			if t := &w.source.Tasks[i]; t.Phase == allot.Terminating {
+				n := v.nodes[t.Node]
+				v.wasLeaving[n] = append(v.wasLeaving[n], leavingTask{w, &f.PodSets[f.set(t.PodSet)].Request, t})
+			}
+		}
+	}
 }
 
 // readStanding reads what has a place when the plan has been carried out. Of what had one before

@@ -177,14 +177,9 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 			then.book(one.request, verifiedTask{allot.Running, one.task.node, one.task.devices}, 1)
 		}
 	}
-	for _, other := range w.workOrder {
-		for i := range other.source.Tasks {
-			t := &other.source.Tasks[i]
-			if t.Phase == allot.Terminating && t.Node == n.source.ID && stays(other.source.ID) {
-				if asks := leavingRequest(other, t); !w.isClaimed(n, t, asks) {
-					then.book(asks, verifiedTask{allot.Running, t.Node, t.Devices}, 1)
-				}
-			}
+	for _, l := range w.wasLeaving[n] {
+		if stays(l.workload.source.ID) && !w.isClaimed(n, &l) {
+			then.bookLeaving(&l)
 		}
 	}
 	for _, one := range promises {
@@ -206,21 +201,18 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 
 // isClaimed says whether somebody who is gone by then claims what a task asks that is leaving, and so waits
 // for it first.
-func (w *waiting) isClaimed(n *verifiedNode, t *allot.Task, asks *allot.Request) bool {
+func (w *waiting) isClaimed(n *verifiedNode, l *leavingTask) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && (one.claims || w.isToClaim(n, &one)) && sharesPlace(one.request, one.task.devices, asks, t.Devices)
+		return goes && (one.claims || w.isToClaim(n, &one)) && one.sharesPlace(l)
 	})
 }
 
 // isToClaim says whether somebody waits by the plan for what was leaving its own place on a node before that: there
 // is no room for it yet, though all that the plan takes its place has left.
 func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
-	return slices.ContainsFunc(one.after, func(id string) bool {
-		other := w.workloads[id]
-		return other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
-			return t.Node == n.source.ID && t.Phase == allot.Terminating && sharesPlace(one.request, one.task.devices, leavingRequest(other, &t), t.Devices)
-		})
+	return slices.ContainsFunc(w.wasLeaving[n], func(l leavingTask) bool {
+		return slices.Contains(one.after, l.workload.source.ID) && one.sharesPlace(&l)
 	}) && !w.fitsBesideLeaving(n, one)
 }
 
@@ -228,12 +220,8 @@ func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
 func (w *waiting) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
-	for _, other := range w.workOrder {
-		for i := range other.source.Tasks {
-			if t := &other.source.Tasks[i]; t.Phase == allot.Terminating && t.Node == n.source.ID {
-				then.book(leavingRequest(other, t), verifiedTask{allot.Running, t.Node, t.Devices}, 1)
-			}
-		}
+	for i := range w.wasLeaving[n] {
+		then.bookLeaving(&w.wasLeaving[n][i])
 	}
 	for _, other := range w.stands[n] {
 		then.book(other.request, verifiedTask{allot.Running, other.task.node, other.task.devices}, 1)
@@ -241,19 +229,18 @@ func (w *waiting) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 	return len(then.overfull(one.request, one.task.devices, true, false)) == 0
 }
 
-// leavingRequest is what a task of a workload asks that is leaving.
-func leavingRequest(w *verifiedWorkload, t *allot.Task) *allot.Request {
-	f := &w.forms[leavingFormOf(w.source)]
-	return &f.PodSets[f.set(t.PodSet)].Request
+// bookLeaving books what is leaving as if it ran.
+func (n *verifiedNode) bookLeaving(l *leavingTask) {
+	n.book(l.request, verifiedTask{allot.Running, l.task.Node, l.task.Devices}, 1)
 }
 
-// sharesPlace says whether two tasks of a node share a device, or ask a resource both.
-func sharesPlace(a *allot.Request, on []int, b *allot.Request, devices []int) bool {
-	if slices.ContainsFunc(on, func(d int) bool { return slices.Contains(devices, d) }) {
+// sharesPlace says whether somebody shares a device with what is leaving, or both ask a resource.
+func (one *standing) sharesPlace(l *leavingTask) bool {
+	if slices.ContainsFunc(one.task.devices, func(d int) bool { return slices.Contains(l.task.Devices, d) }) {
 		return true
 	}
-	for resource, amount := range a.Resources { // whether there is one: order cannot matter
-		if amount > 0 && b.Resources[resource] > 0 {
+	for resource, amount := range one.request.Resources { // whether there is one: order cannot matter
+		if amount > 0 && l.request.Resources[resource] > 0 {
 			return true
 		}
 	}
