@@ -225,6 +225,9 @@ func newApplier(s *State) *applier {
 			}
 		}
 	}
+	for i := range s.Workloads {
+		ap.forgetBehind(&s.Workloads[i])
+	}
 	return ap
 }
 

@@ -31,6 +31,17 @@ func (k *Workload) isBehind() bool {
 	return slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Behind != "" })
 }
 
+// forgetBehind clears of the workload's tasks that they are behind one to whom nothing is promised in the state: the
+// plan has been made as if they were behind nobody (B6).
+func (ap *applier) forgetBehind(w *Workload) {
+	for k := range w.Tasks {
+		t := &w.Tasks[k]
+		if holder := ap.workloads[t.Behind]; holder != nil && holder.Reserved == nil {
+			t.Behind = ""
+		}
+	}
+}
+
 // promises writes what the plan promises (B7).
 func (ap *applier) promises(p *Plan) error {
 	whole := root()

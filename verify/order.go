@@ -134,7 +134,7 @@ func mayMeet(a, b *verifiedForm) bool {
 func (f *verifiedForm) usesOn(n *verifiedNode) (out [][]int) {
 	for i := range f.PodSets {
 		r := &f.PodSets[i].Request
-		if f.PodSets[i].Count == 0 || n.missLasting(f, r).predicate != 0 {
+		if f.PodSets[i].Count == 0 || n.missLasting(f, r).predicate != 0 || n.slots.usable < 1 || deviceCount(r.GPU) == 0 && n.cpuOnly.usable < 1 {
 			continue
 		}
 		var devices []int

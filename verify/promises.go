@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -38,7 +39,7 @@ type standing struct {
 	fresh, moves bool
 	behind       string
 	overran      int64
-	claims       bool     // it claims its place as before the plan
+	claims       bool     // it claims its place, as before the plan or behind what was leaving before it
 	after        []string // those who leave before it starts
 }
 
@@ -140,6 +141,7 @@ func (v *promising) read() {
 	}
 	v.readStanding()
 	v.readLeaving()
+	v.readClaiming()
 }
 
 // readLeaving reads what was leaving before the plan.
@@ -154,6 +156,50 @@ func (v *promising) readLeaving() {
 			}
 		}
 	}
+}
+
+// readClaiming has what starts together claim its places where one of them waits for what was leaving it before the
+// plan: there is no room for it yet, though all that the plan takes has left.
+func (v *promising) readClaiming() {
+	claiming := make(map[string]bool)
+	for n, leaving := range v.wasLeaving { // each is noted: order cannot matter
+		for i := range v.stands[n] {
+			one := &v.stands[n][i]
+			waits := slices.ContainsFunc(leaving, func(l leavingTask) bool {
+				return slices.Contains(one.after, l.workload.source.ID) && one.sharesPlace(&l)
+			})
+			if waits && !v.fitsBesideLeaving(n, one) {
+				claiming[one.together()] = true
+			}
+		}
+	}
+	if len(claiming) == 0 {
+		return
+	}
+	for _, list := range v.stands { // each for itself: order cannot matter
+		for i := range list {
+			one := &list[i]
+			one.claims = one.claims || claiming[one.together()]
+		}
+	}
+}
+
+// together is the same of all tasks of a workload that start once the same have left.
+func (one *standing) together() string {
+	return strings.Join(append([]string{one.workload.source.ID}, one.after...), "\x00")
+}
+
+// fitsBesideLeaving says whether somebody fits on a node beside what stands there and what was leaving before the plan.
+func (v *promising) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
+	then := newVerifiedNode(n.source)
+	then.cpuOnly.usable = n.cpuOnly.usable
+	for i := range v.wasLeaving[n] {
+		then.bookLeaving(&v.wasLeaving[n][i])
+	}
+	for _, other := range v.stands[n] {
+		then.book(other.request, verifiedTask{allot.Running, other.task.node, other.task.devices}, 1)
+	}
+	return len(then.overfull(one.request, one.task.devices, true, false)) == 0
 }
 
 // readStanding reads what has a place when the plan has been carried out. Of what had one before
@@ -207,7 +253,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	starts := false
 	one.after, starts = v.after[name]
 	one.claims = !starts && was != nil && !one.fresh && was.Phase == allot.Claimed
-	if one.behind = v.behind[name]; !one.fresh && one.behind == "" { // else it starts where it has claimed
+	if one.behind = v.behind[name]; !one.fresh && one.behind == "" && v.isPromised(was.Behind) { // else it starts where it has claimed
 		one.behind = was.Behind
 	}
 	overran := was != nil && !lost && hasBegun(was) && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
@@ -227,6 +273,13 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	}
 	one.until.predicted = f.queue.pool.rounded(one.until.predicted)
 	v.stands[node] = append(v.stands[node], one)
+}
+
+// isPromised says whether the state has something promised to a workload: who stands behind any other
+// stands behind nobody (B6).
+func (v *promising) isPromised(id string) bool {
+	w := v.workloads[id]
+	return w != nil && w.source.Reserved != nil
 }
 
 // evictedAt is when a reservation evicts what stands at a place.

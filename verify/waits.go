@@ -204,29 +204,8 @@ func (w *waiting) fitsOn(n *verifiedNode, promises []*promised, stands func(*sta
 func (w *waiting) isClaimed(n *verifiedNode, l *leavingTask) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
 		goes := !w.p.isServedBy(&one) && (w.p.gathers || one.until.predicted <= w.p.from)
-		return goes && (one.claims || w.isToClaim(n, &one)) && one.sharesPlace(l)
+		return goes && one.claims && one.sharesPlace(l)
 	})
-}
-
-// isToClaim says whether somebody waits by the plan for what was leaving its own place on a node before that: there
-// is no room for it yet, though all that the plan takes its place has left.
-func (w *waiting) isToClaim(n *verifiedNode, one *standing) bool {
-	return slices.ContainsFunc(w.wasLeaving[n], func(l leavingTask) bool {
-		return slices.Contains(one.after, l.workload.source.ID) && one.sharesPlace(&l)
-	}) && !w.fitsBesideLeaving(n, one)
-}
-
-// fitsBesideLeaving says whether somebody fits on a node beside what stands there and what was leaving before the plan.
-func (w *waiting) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
-	then := newVerifiedNode(n.source)
-	then.cpuOnly.usable = n.cpuOnly.usable
-	for i := range w.wasLeaving[n] {
-		then.bookLeaving(&w.wasLeaving[n][i])
-	}
-	for _, other := range w.stands[n] {
-		then.book(other.request, verifiedTask{allot.Running, other.task.node, other.task.devices}, 1)
-	}
-	return len(then.overfull(one.request, one.task.devices, true, false)) == 0
 }
 
 // bookLeaving books what is leaving as if it ran.

@@ -432,7 +432,7 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 		at.lack(&lack)
 		at.own(t, &lack)
 		if behind {
-			at.behind(t, s, &lack)
+			at.behind(t, &lack)
 		}
 		if forAnybody {
 			if l.one = at.running(append(l.one[:0], at.out...), true); len(l.one) > 0 {
@@ -445,12 +445,35 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 		at := &l.awaited[i]
 		out = append(at.running(out, false), at.out...)
 	}
+	if len(out) == 0 {
+		out = l.asksAlike(d, a)
+	}
 	out = slices.Clip(inTurn(out, w.CompareIDs))
 	if alone && len(l.awaited) == 1 && len(l.awaited[0].mine)+len(l.awaited[0].out) == 0 {
 		if l.told == nil {
 			l.told = make(map[int32]told)
 		}
 		l.told[l.awaited[0].node] = told{l.awaited[0].lacks, out}
+	}
+	return out
+}
+
+// asksAlike are whoever was leaving and holds anything that tasks of an action ask which claim their places
+// and lack nothing of them: they may be short of something only once others that wait have started.
+func (l *leavers) asksAlike(d *cluster.Decision, a *cluster.Action) []int32 {
+	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
+	if !w.Works[a.Work].Pipelined {
+		return nil
+	}
+	for _, t := range d.Placed[a.From:a.To] {
+		if at := l.listed[t.Node]; at > 0 && Of(w).waitsAt(a.Work, t) {
+			all := Of(w).all(&definition.Sets[t.Set], t)
+			l.awaited[at-1].behind(t, &all)
+		}
+	}
+	var out []int32
+	for i := range l.awaited {
+		out = append(out, l.awaited[i].out...)
 	}
 	return out
 }
@@ -530,21 +553,13 @@ func (a *awaited) own(t cluster.TaskPlace, lack *placement.Lack) {
 	}
 }
 
-// behind adds what was terminating before and is in the way of a task that claims its
-// place behind that. It may be short of something only once others that wait have
-// started: then that is whatever holds anything that it asks for.
-func (a *awaited) behind(t cluster.TaskPlace, s *cluster.Shape, lack *placement.Lack) {
-	found := len(a.out)
-	all := Of(a.world).all(s, t)
-	for _, lacks := range [...]*placement.Lack{lack, &all} {
-		for _, i := range a.on[a.node] {
-			h := &a.world.Holdings[i]
-			if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == cluster.Terminating && !itself && Of(a.world).inTheWay(h, lacks) {
-				a.out = append(a.out, h.Work)
-			}
-		}
-		if len(a.out) > found {
-			return
+// behind adds what was terminating before and holds what a task lacks that claims its place behind that,
+// or of what it asks of its place.
+func (a *awaited) behind(t cluster.TaskPlace, lacks *placement.Lack) {
+	for _, i := range a.on[a.node] {
+		h := &a.world.Holdings[i]
+		if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == cluster.Terminating && !itself && Of(a.world).inTheWay(h, lacks) {
+			a.out = append(a.out, h.Work)
 		}
 	}
 }

@@ -32,12 +32,33 @@ func (s telling) waits() map[int32][]int32 {
 	})
 	all.waits, all.waitsAt = make(map[int32][]int32, len(all.list)), s.pool.Changes+1
 	all.through = make(map[int32][]int32, len(all.list))
-	for i, p := range inTime {
-		one := awaiting{telling: s, p: p, before: inTime[:i], beside: []moment{{}}}
-		all.waits[p.work] = one.list()
-		all.goThrough(p.work)
+	s.waitInTime(inTime, []moment{{}})
+	if len(gathered) > 0 {
+		s.waitGathered(gathered, inTime)
+		held := []moment{{}} // what is promised for a time has to be free whether what is gathered is in use or not
+		for _, p := range gathered {
+			all.goThrough(p.work)
+			held = append(held, moment{s.world.Now, []*promise{p}})
+		}
+		s.waitInTime(inTime, held)
+		s.waitGathered(gathered, inTime)
 	}
-	beside := []moment{{}} // what is gathered is held while each of the others is in use
+	return all.waits
+}
+
+// waitInTime finds for whom the promises of a time wait, the first in time first, at some moments.
+func (s telling) waitInTime(inTime []*promise, beside []moment) {
+	for i, p := range inTime {
+		one := awaiting{telling: s, p: p, before: inTime[:i], beside: beside}
+		s.promises.waits[p.work] = one.list()
+		s.promises.goThrough(p.work)
+	}
+}
+
+// waitGathered finds for whom those wait that are gathered: what is gathered is held while each of the others
+// is in use.
+func (s telling) waitGathered(gathered, inTime []*promise) {
+	beside := []moment{{}}
 	for i, p := range inTime {
 		if i+1 == len(inTime) || inTime[i+1].at > p.at {
 			beside = append(beside, moment{p.at, inTime[:i+1]})
@@ -45,9 +66,8 @@ func (s telling) waits() map[int32][]int32 {
 	}
 	for _, p := range gathered {
 		one := awaiting{telling: s, p: p, beside: beside}
-		all.waits[p.work] = one.list()
+		s.promises.waits[p.work] = one.list()
 	}
-	return all.waits
 }
 
 // goThrough notes for whom a promise waits, and for whom these wait.
