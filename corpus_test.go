@@ -16,6 +16,7 @@ import (
 var (
 	corpusFile   = flag.String("corpus", "", "write a corpus of states to this file, a line of JSON each")
 	corpusStates = flag.Int("corpus.states", 50_000, "random states of the corpus, beside those of all scenarios")
+	corpusSeed   = flag.Uint64("corpus.seed", 1, "the first seed of the random states")
 )
 
 // TestCorpus writes the states on which plansequal (.ci/tools) compares the
@@ -36,7 +37,7 @@ func TestCorpus(t *testing.T) {
 		c.scenario(name)
 	}
 	fixed := c.written
-	for seed := uint64(1); c.written-fixed < *corpusStates; seed++ {
+	for seed := *corpusSeed; c.written-fixed < *corpusStates; seed++ {
 		for _, s := range allot.DrawnStates(seed) {
 			c.write(s)
 		}

@@ -122,7 +122,7 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 
 // isLikeOthers says whether an evicted workload is refused where one of its like is: it holds
 // nothing, nothing is leaving, who is refused gets nothing by that, and what may start of it
-// depends on nothing that ran of it (leavesFirst, outgrows).
+// depends on nothing that ran of it (outgrows).
 func (s enqueuing) isLikeOthers(k *cluster.Work) bool {
 	d := s.world.Definition(k, 0)
 	return s.kept == nil && !s.pool.Blocks && !reserves(s.pool) && len(k.Others) == 0 && k.Status == cluster.Waiting &&

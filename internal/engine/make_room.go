@@ -177,7 +177,7 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 			return nil, nil // later, in what is free (Q4)
 		}
 	}
-	if leavesFirst(w, k, it, b.Add) || outgrows(w, k, it, add) {
+	if outgrows(w, k, it, add) {
 		s.ownAlone = true
 		return nil, nil
 	}

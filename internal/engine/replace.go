@@ -62,7 +62,7 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		if err != nil {
 			return false, err
 		}
-		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) || leavesFirst(w, k, it, unit) {
+		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) {
 			continue
 		}
 		tried = true

@@ -68,8 +68,8 @@ func (s preempting) beneficiary(k *cluster.Work, it queue.Item, at int16, add []
 		Exact: !p.Classed() && len(s.promises.list) == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
 	}
 	b.Classes = p.GuaranteedTo(f.Queue, d, gang.Unit{Add: add})
-	if (k.Live < 0 || !s.world.Holds(k)) && len(s.promises.list) == 0 && s.due == 0 {
-		b.Equivalence = f.Definition
+	if (k.Live < 0 || !s.world.Holds(k)) && len(s.promises.list) == 0 && s.due == 0 && slices.Equal(add, d.Unit.Add) {
+		b.Equivalence = f.Definition // its other choices of pod sets ask something else (G3)
 	}
 	b.Add.Add = add
 	need := make([]int64, p.Plain)

@@ -439,19 +439,6 @@ func (s *Solver) tryUnit(k *cluster.Work, it queue.Item, f *cluster.Form, unit g
 	return started, s.commit(k, it, f, unit, charge)
 }
 
-// leavesFirst says whether the workload was evicted in this solve and would start in the
-// same form with other tasks than those that leave: none of it could move, so it makes no
-// room until they have left (S5).
-func leavesFirst(w *cluster.World, k *cluster.Work, it queue.Item, unit gang.Unit) bool {
-	if !wasEvicted(k, w) || it.Form != w.Live[k.Live].Form {
-		return false
-	}
-	l := &w.Live[k.Live]
-	return !slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool {
-		return h.Phase == cluster.Running && !h.Fresh && unit.Add[h.Set] > 0
-	})
-}
-
 // outgrows says whether a workload with a ladder was evicted in this solve and would start
 // with more than ran of it: what ran goes on, and to grow it makes no room (L1).
 func outgrows(w *cluster.World, k *cluster.Work, it queue.Item, add []int32) bool {
