@@ -207,7 +207,7 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 	for _, b := range s.Budgets {
 		v.budgets[b.Owner] = append(v.budgets[b.Owner], b)
 	}
-	left := make(map[string]bool)
+	left, shrunk := make(map[string]bool), make(map[string]bool)
 	for i := range p.Actions {
 		switch a := &p.Actions[i]; a.Kind {
 		case allot.Move:
@@ -216,9 +216,10 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 			v.evictedTasks[a.Workload] += len(a.Tasks)
 			left[a.Workload] = true
 		case allot.Shrink:
-			left[a.Workload] = true
+			left[a.Workload], shrunk[a.Workload] = true, true
 		case allot.Start, allot.Resize:
-			if left[a.Workload] && slices.Contains(a.After, a.Workload) {
+			completes := shrunk[a.Workload] && a.Kind == allot.Start // with other pod sets than those that leave (S5)
+			if completes || left[a.Workload] && slices.Contains(a.After, a.Workload) {
 				v.restarts[a.Workload] = true
 			}
 		case allot.Displace, allot.Unclaim:

@@ -376,16 +376,21 @@ func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.U
 		return true, nil
 	}
 	l := &w.Live[k.Live]
-	next := 0
+	homes, next := slices.Clone(w.Holdings[l.From:l.To]), 0 // each of one task
 	for set, n := range unit.Add {
 		for range n {
 			place := &s.places[next]
 			next++
-			if !place.Pipelined || !slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool {
-				return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
-			}) {
+			if !place.Pipelined {
 				continue
 			}
+			home := slices.IndexFunc(homes, func(h cluster.Holding) bool {
+				return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
+			})
+			if home < 0 {
+				continue
+			}
+			homes = slices.Delete(homes, home, home+1)
 			now, shape := *place, d.Sets[set].Placed
 			if now.Pipelined = false; x.Give(shape, *place) != nil {
 				return false, errUnsound
