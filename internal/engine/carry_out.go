@@ -225,7 +225,7 @@ func (s *Solver) unqueue(i int32) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	leaf, order := int(f.Queue), s.orderOf(w.Definition(k, k.Current))
-	stale := s.asOrdered(queue.Item{Priority: f.Priority, Due: s.world.Due(k, f), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: k.Current})
+	stale := s.asOrdered(wholeItem(w, i, k.Current))
 	for stage := queue.BelowMinimum; stage <= queue.AboveMinimum; stage++ {
 		stale.Stage = stage
 		order.Remove(leaf, stale)

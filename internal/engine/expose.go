@@ -222,7 +222,7 @@ func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *cluster.Form)
 	w := s.world
 	k := &w.Works[u.Work]
 	own := w.FormOf(k, k.Current)
-	theirs := queue.Item{Priority: own.Priority, Due: s.world.Due(k, own), Submitted: k.Submitted, Rank: k.Rank, ID: u.Work, Form: k.Current}
+	theirs := wholeItem(w, u.Work, k.Current)
 	return u.Work != it.ID && u.Leaf == f.Queue && u.Step == 0 && it.Stage == queue.BelowMinimum && !u.Rooted &&
 		own.Definition == f.Definition && own.NonPreemptible == f.NonPreemptible && len(w.Room.Seats[u.Work]) == len(u.Tasks) &&
 		s.asOrdered(theirs).Compare(s.asOrdered(it)) < 0 && u.PreemptFrom <= w.Now && !own.Final

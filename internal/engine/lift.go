@@ -405,8 +405,7 @@ func (s freeStarts) changesPlaces(c int32) bool {
 
 // whole is the item of a workload that holds nothing.
 func (s freeStarts) whole(i int32) queue.Item {
-	k := &s.world.Works[i]
-	return s.asOrdered(queue.Item{Priority: k.Form.Priority, Due: s.world.Due(k, &k.Form), Submitted: k.Submitted, Rank: k.Rank, ID: i})
+	return s.asOrdered(wholeItem(s.world, i, 0))
 }
 
 // waitingByLeaf lists by queue what waits as a whole, in the order O1: all or, where no room was made, those alone

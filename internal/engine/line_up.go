@@ -443,8 +443,7 @@ func isTied(w *cluster.World, k *cluster.Work) bool { return k.Live >= 0 && w.Ho
 // itemOf is the pending item of the workload's form, if it has a unit to start.
 func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
 	k := &w.Works[i]
-	form, d := w.FormOf(k, f), w.Definition(k, f)
-	it := queue.Item{Priority: form.Priority, Due: w.Due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
+	d, it := w.Definition(k, f), wholeItem(w, i, f)
 	if k.Live < 0 || !w.Holds(k) {
 		return it, d.Verdict.OK
 	}
@@ -458,12 +457,19 @@ func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
 		return it, false // Check bounds every sum: cannot happen
 	}
 	if k.Status == cluster.Complete || growsLater(w, k) {
-		it.Stage = 1
+		it.Stage = queue.AtMinimum
 		if d.Gang.AboveMinimum(l.Held) {
-			it.Stage = 2
+			it.Stage = queue.AboveMinimum
 		}
 	}
 	return it, true
+}
+
+// wholeItem is the item of a form of a workload that holds nothing.
+func wholeItem(w *cluster.World, i int32, f int16) queue.Item {
+	k := &w.Works[i]
+	form := w.FormOf(k, f)
+	return queue.Item{Priority: form.Priority, Due: w.Due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: i, Form: f}
 }
 
 func (s *Solver) orderOf(d *cluster.Definition) *queue.Queues {

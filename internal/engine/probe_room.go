@@ -6,7 +6,6 @@ import (
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/division"
-	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -119,8 +118,6 @@ func (f *Probe) roomForAny(k *cluster.Work, at int16) (bool, error) {
 
 // roomFor is preempting.makeRoomFor up to where it would be carried out.
 func (f *Probe) roomFor(k *cluster.Work, at int16, add []int32, asks quota.Amounts) (bool, error) {
-	g := f.world.FormOf(k, at)
-	it := queue.Item{Priority: g.Priority, Due: f.world.Due(k, g), Submitted: k.Submitted, Rank: k.Rank, ID: f.Slot, Form: at}
-	found, err := solverOf(f.world, k, at).preempting().wayFor(k, it, at, add, asks)
+	found, err := solverOf(f.world, k, at).preempting().wayFor(k, wholeItem(f.world, f.Slot, at), at, add, asks)
 	return found != nil, err
 }

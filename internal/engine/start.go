@@ -573,7 +573,7 @@ func withdraw(w *cluster.World, k *cluster.Work, started queue.Item) {
 			continue
 		}
 		s, form := solverOf(w, k, f), w.FormOf(k, f)
-		it := s.asOrdered(queue.Item{Priority: form.Priority, Due: w.Due(k, form), Submitted: k.Submitted, Rank: k.Rank, ID: started.ID, Form: f})
+		it := s.asOrdered(wholeItem(w, started.ID, f))
 		s.orderOf(w.Definition(k, f)).Remove(int(form.Queue), it)
 		delete(s.deferred, [2]int32{it.ID, int32(f)})
 	}
