@@ -25,6 +25,7 @@ type promising struct {
 	// behind is behind whom the plan starts tasks (B6), after who leaves before them (S4).
 	behind map[taskName]string
 	after  map[taskName][]string
+	grown  map[taskName]bool
 }
 
 // A standing is a task that has a place, and until when; fresh is what the plan has placed, for
@@ -37,6 +38,7 @@ type standing struct {
 	task         verifiedTask
 	until        end
 	fresh, moves bool
+	grows        bool // the plan has the workload grow by it beyond its minimum
 	behind       string
 	overran      int64
 	claims       bool     // it claims its place, as before the plan or behind what was leaving before it
@@ -207,7 +209,7 @@ func (v *promising) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 // left by the earlier of its ends.
 func (v *promising) readStanding() {
 	v.stands = make(map[*verifiedNode][]standing)
-	v.behind, v.after = make(map[taskName]string), make(map[taskName][]string)
+	v.behind, v.after, v.grown = make(map[taskName]string), make(map[taskName][]string), make(map[taskName]bool)
 	lost := make(map[taskName]bool)
 	for i := range v.plan.Actions {
 		switch a := &v.plan.Actions[i]; a.Kind {
@@ -218,7 +220,7 @@ func (v *promising) readStanding() {
 		case allot.Start, allot.Resize, allot.Move:
 			for _, t := range a.Tasks {
 				name := taskName{a.Workload, t.PodSet, t.Index}
-				v.behind[name], v.after[name] = a.Behind, a.After
+				v.behind[name], v.after[name], v.grown[name] = a.Behind, a.After, a.Kind == allot.Resize
 			}
 		}
 	}
@@ -252,6 +254,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one.fresh = was == nil || lost || one.moves
 	starts := false
 	one.after, starts = v.after[name]
+	one.grows = v.grown[name]
 	one.claims = !starts && was != nil && !one.fresh && was.Phase == allot.Claimed
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" && v.isPromised(was.Behind) { // else it starts where it has claimed
 		one.behind = was.Behind
@@ -568,6 +571,12 @@ func (p *promised) yieldsTo(one *standing) bool {
 	if one.moves && !p.gathers || one.form.queue.pool != p.form.queue.pool {
 		return false
 	}
-	was := p.workload.source.Reserved
-	return !p.source.Promise.Entitled || was != nil && !was.Entitled || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy)
+	was, policy := p.workload.source.Reserved, p.form.queue.pool.policy
+	if !p.source.Promise.Entitled || was != nil && !was.Entitled || one.form.queue != p.form.queue {
+		return !p.source.Promise.Entitled || was != nil && !was.Entitled
+	}
+	if one.grows && priorityOf(one.workload.source, policy) == priorityOf(p.workload.source, policy) {
+		return false // who is below a minimum goes before who is at one (O1)
+	}
+	return standsBefore(one.workload.source, p.workload.source, policy)
 }

@@ -164,11 +164,12 @@ func CountDemand(w *cluster.World, index int32) {
 	addDemandOf(w, func(pool int32) bool { return pool == index })
 }
 
-// Precedes says whether a form of a workload stands before one of another in the leaf of both (O1).
+// Precedes says whether a form of a workload stands before one of another in the leaf of both, were neither to hold
+// anything (O1, B11).
 func (w Dividing) Precedes(i int32, f *cluster.Form, work int32, form int16) bool {
 	a, b := &w.Works[i], &w.Works[work]
 	other := w.FormOf(b, form)
-	return other.Queue == f.Queue && cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(a.Submitted, b.Submitted), w.CompareIDs(i, work)) < 0
+	return other.Queue == f.Queue && cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(w.Due(a, f), w.Due(b, other)), cmp.Compare(a.Submitted, b.Submitted), w.CompareIDs(i, work)) < 0
 }
 
 // asksIn says whether a form of a workload asks anything: it holds something in it, or could
