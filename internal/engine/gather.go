@@ -182,8 +182,8 @@ func (s gathering) gatherAgain(p *promise) bool {
 	if !s.gather(p) {
 		return false
 	}
-	s.promises.made++
-	p.lost, p.order = false, s.promises.made // it is another, though its places may be the same again
+	s.promises.made, s.promises.ranks = s.promises.made+1, s.promises.ranks+1
+	p.lost, p.order, p.rank = false, s.promises.made, s.promises.ranks // it is another, though its places may be the same again
 	return true
 }
 

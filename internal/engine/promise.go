@@ -26,7 +26,8 @@ type promises struct {
 	// tree is what of the queues' use ends, by its end; nil until it is asked for.
 	tree      []ended
 	withdrawn []*promise
-	made      int32 // how many were made, for their order
+	made      int32 // how many were made
+	ranks     int32 // how many ranks have been given
 	// madeBefore is made as the pass at hand began; sought: room was looked for in vain, see [refusal.stands].
 	madeBefore int32
 	sought     bool
@@ -60,6 +61,7 @@ type promise struct {
 	form     int16
 	entitled bool
 	order    int32 // 0 of those that the state had
+	rank     int32 // its place among those of its pass, see [promising.compare]
 	at       int64
 	duration int64
 	unit     gang.Unit
@@ -82,6 +84,7 @@ type promise struct {
 	// is that it is not known of all earlier times that there is no room. soughtAll: nothing else was in the
 	// way of what was looked for last.
 	tried, sought int64
+	beyondAt      int64 // Pool.Changes when it was last found to be beyond its lines, plus one
 	soughtAll     bool
 }
 
@@ -136,7 +139,7 @@ func (s promising) keep() error {
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
-	slices.SortStableFunc(s.promises.list, s.compare)
+	s.rankKept()
 	for len(s.promises.list) > s.pool.Policy.Reserve.Depth { // of a policy that promised more
 		last := s.promises.list[len(s.promises.list)-1]
 		v := cluster.NewVerdict(cluster.PromiseChanged, last.form, s.index)
@@ -209,19 +212,54 @@ func (s promising) window(p *promise) {
 	}
 }
 
-// compare orders promises: those within their lines first, those that the state had by time
-// and ID, then the others as they were made (B4).
-func (s promising) compare(a, b *promise) int {
+// compare orders promises: those within their lines first; of a pass those that the state had by time and ID, then
+// the others as they were made, but for one that stands in its leaf before some that were: it goes before them (B4).
+func (promising) compare(a, b *promise) int {
 	if a.entitled != b.entitled {
 		if a.entitled {
 			return -1
 		}
 		return 1
 	}
-	if c := cmp.Compare(a.order, b.order); c != 0 || a.order > 0 {
-		return c
+	return cmp.Compare(a.rank, b.rank)
+}
+
+// rankKept puts the promises of the state in their order.
+func (s promising) rankKept() {
+	all := &s.promises
+	slices.SortFunc(all.list, func(a, b *promise) int {
+		return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
+	})
+	for _, p := range all.list {
+		p.rank, all.ranks = all.ranks, all.ranks+1
 	}
-	return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
+	slices.SortStableFunc(all.list, s.compare)
+}
+
+// admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
+// when its time has come beside those that are: it is one of the first pass then (B4).
+func (s promising) admitToLines(p *promise) bool {
+	if p.entitled || p.gathers || p.lost || p.beyondAt == s.pool.Changes+1 {
+		return false
+	}
+	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
+		p.beyondAt = s.pool.Changes + 1
+		return false
+	}
+	p.entitled = true
+	slices.SortStableFunc(s.promises.list, s.compare)
+	s.changed()
+	return true
+}
+
+// yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
+// its leaf one for whom stands before it (B4). One whose time has come makes way for who starts, and not for who
+// would wait.
+func (s promising) yields(p, to *promise) bool {
+	if p.entitled != to.entitled {
+		return to.entitled
+	}
+	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
 }
 
 // changed notes that what is held has changed so that somebody may be served who was not.
@@ -325,7 +363,7 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	cause := s.telling().causeOf(p, was)
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
-	lifted := s.lift(func(other *promise) bool { return !other.entitled && p.entitled })
+	lifted := s.lift(func(other *promise) bool { return s.yields(other, p) })
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {

@@ -46,20 +46,47 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	entitled, own := 0, 0
-	for _, p := range s.promises.list {
-		if p.entitled {
-			entitled++
-		}
-		if s.world.FormOf(&s.world.Works[p.work], p.form).Queue == f.Queue {
-			own++
-		}
-	}
-	if entitled >= r.Depth || s.phase != withinLines && len(s.promises.list) >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
+	if all, own := s.staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
 		s.promises.passed = true
 		return false
 	}
 	return true
+}
+
+// staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
+func (s promising) staying(to *promise) (all, own int) {
+	w := s.world
+	for _, p := range s.promises.list {
+		if s.yields(p, to) {
+			continue
+		}
+		all++
+		if w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[to.work], to.form).Queue {
+			own++
+		}
+	}
+	return all, own
+}
+
+// tooMany is the last promise that has to go for one that has been made, as there may not be so many in all, or of its
+// queue (B4), or nil.
+func (s promising) tooMany(made *promise) *promise {
+	w, r, own := s.world, &s.pool.Policy.Reserve, 0
+	isOwn := func(p *promise) bool {
+		return w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[made.work], made.form).Queue
+	}
+	for _, p := range s.promises.list {
+		if isOwn(p) {
+			own++
+		}
+	}
+	tooMany, tooManyOwn := len(s.promises.list) > r.Depth, r.MaxPromises > 0 && own > r.MaxPromises
+	for _, p := range slices.Backward(s.promises.list) {
+		if s.yields(p, made) && (tooMany || tooManyOwn && isOwn(p)) {
+			return p
+		}
+	}
+	return nil
 }
 
 // waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
@@ -82,7 +109,8 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	p, lifted, found := s.layNew(it, s.phase == withinLines)
 	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
 		s.layBack(lifted, nil)
-		full := len(all.list) >= s.pool.Policy.Reserve.Depth
+		staying, _ := s.staying(&promise{work: it.ID, form: it.Form})
+		full := staying >= s.pool.Policy.Reserve.Depth
 		if all.passed = all.passed || full; full {
 			return false
 		}
@@ -103,6 +131,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		s.layBack(lifted, nil)
 		return false
 	}
+	s.rank(p)
 	all.add(p) // its queues count it when others are held again
 	slices.SortStableFunc(all.list, s.compare)
 	broken := s.layBack(lifted, p)
@@ -114,8 +143,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
 		p.tried = s.pool.Freed + 1
 	}
-	for len(all.list) > s.pool.Policy.Reserve.Depth {
-		last := all.list[len(all.list)-1]
+	for last := s.tooMany(p); last != nil; last = s.tooMany(p) {
 		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
 		s.withdraw(last, s.yieldsTo(last, p))
 	}
@@ -123,6 +151,22 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}
 	return true
+}
+
+// rank gives a promise that is made its place in its pass: before those that make way for it, else behind all.
+func (s promising) rank(p *promise) {
+	all := &s.promises
+	p.rank, all.ranks = all.ranks, all.ranks+1
+	at := slices.IndexFunc(all.list, func(other *promise) bool { return other.entitled == p.entitled && s.yields(other, p) })
+	if at < 0 {
+		return
+	}
+	p.rank = all.list[at].rank
+	for _, other := range all.list {
+		if other.rank >= p.rank {
+			other.rank++
+		}
+	}
 }
 
 // layNew lays a new promise, within its lines or beyond them, and says whether it may be held. Others are lifted
@@ -134,9 +178,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
 		unit: d.Unit, asks: d.Asks,
 	}
-	if entitled {
-		lifted = s.lift(func(other *promise) bool { return !other.entitled })
-	}
+	lifted = s.lift(func(other *promise) bool { return s.yields(other, p) })
 	if s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
@@ -152,7 +194,11 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
+			if s.of(p.work) != p {
+				continue
+			}
+			some = s.admitToLines(p) || some
+			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 {
 				continue
 			}
 			if s.earlier(p) {
@@ -184,8 +230,9 @@ func (s promising) earlier(p *promise) bool {
 		window.Before, window.Duration = placement.Never, p.duration
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)
-	if !found {
-		before.soughtAll = p.soughtAll && !p.gathers
+	beyond := found && p.entitled && !s.entitledAt(p) // who yields to it at its time need not before
+	if found = found && !beyond; !found {
+		before.soughtAll = p.soughtAll && !p.gathers && !beyond
 		*p = before
 	}
 	laid := p
