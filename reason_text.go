@@ -78,8 +78,11 @@ func (r *Reason) text() string {
 	case Outranked:
 		return "workload " + prose.Word(r.Workload) + " stands before it, waits, and does not let it pass"
 	case Overtaken:
-		return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher " +
-			[2]string{"hold places", "holds a place"}[max(0, 2-min(r.Need, 2))] + " while it waits"
+		hold := "hold places"
+		if r.Need == 1 {
+			hold = "holds a place"
+		}
+		return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher " + hold + " while it waits"
 	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, Overruns, PlaceGone, Yields, PromiseChanged, ReservationBegan:
 		return r.promiseText()
 	case SearchCut:
