@@ -124,7 +124,10 @@ func promiseMutants() []mutant {
 		{"G1", late, "half of it", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Tasks = r.Promise.Tasks[:1] })},
 		{"P1", wide + ".promise.tasks[0]", "cordoned", func(s *allot.State, _ *allot.Plan) { s.Nodes[0].Cordoned = true }},
 		{"P2", wide + ".promise.tasks[0]", "no device", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.Tasks[0].Devices = nil })},
-		{"P2", late + ".promise.tasks[0]", "a device twice", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Tasks[0].Devices = []int{0, 0} })},
+		{"P2", late + ".promise.tasks[0]", "half a device twice", func(s *allot.State, p *allot.Plan) {
+			workload(s, "late").PodSets[0].Request.GPU = allot.GPURequest{Count: 2, Milli: 500}
+			p.Reservations[promisedLate].Promise.Tasks[0].Devices = []int{0, 0}
+		}},
 		{"Q2", late, "quota", func(s *allot.State, _ *allot.Plan) {
 			workload(s, "late").Preemption = allot.NonPreemptible
 			s.Queues[0].Resources[0].Quota = quota.Of(1000)
