@@ -18,12 +18,17 @@ func (k *Workload) run(task int, now time.Time) {
 	k.WaitingSince = time.Time{}
 }
 
-// began is when a task that runs began, wherever it was then.
+// began is when a task that has begun did so, wherever it was then.
 func (t *Task) began() time.Time {
 	if t.Started.IsZero() {
 		return t.Since
 	}
 	return t.Started
+}
+
+// hasBegun says whether a task runs, or claims where it moves, and goes on there (B1).
+func (t *Task) hasBegun() bool {
+	return t.Phase == Running || t.Phase == Claimed && !t.Started.IsZero()
 }
 
 // isBehind says that some task is Behind somebody (B6).

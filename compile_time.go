@@ -86,36 +86,37 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
 			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && cluster.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
 		})
-		started := micros(given.Tasks[source].Started)
-		h.Begun = h.Phase == cluster.Running || h.Phase == cluster.Claimed && started >= 0
-		switch {
-		case h.Phase == cluster.Claimed && !h.Begun:
-			started = w.Now
-		case started < 0:
-			started = h.Since
-		}
 		if name := given.Tasks[source].Behind; name != "" {
 			note(&w.behinds, i)
 			h.Behind = w.behind(name)
 		}
-		times := &w.Definition(k, h.Form).Times
-		h.Overran = h.Begun && laterTime(max(started, 0), times.Duration) <= w.Now
-		first := laterTime(max(started, 0), min(times.Duration, times.Limit))
-		h.Ends, h.Enforced = predictedEnd(max(w.Now, 0), max(started, 0), times.Duration, times.Limit, grace)
-		if given.FixedWork > 0 && h.Phase == cluster.Running {
-			first = min(first, given.fixedEnd())
-			h.Ends, h.Enforced = endFrom(max(w.Now, 0), given.fixedEnd(), laterTime(max(started, 0), times.Limit), grace)
-		}
-		if until := given.Tasks[source].Until; !until.IsZero() { // it was cut to fit a hole
-			h.Ends, h.Enforced = endFrom(max(w.Now, 0), h.Ends, min(h.Enforced, micros(until)), grace)
-			h.Until = micros(until)
-			first = min(first, h.Until)
-		}
-		if h.Phase == cluster.Claimed && !h.Begun {
-			first = 0 // it is as if it began now
-		}
-		w.noteDated(i, h, first)
+		w.compileEnd(h, given, &given.Tasks[source], &w.Definition(k, h.Form).Times, grace)
 	}
+}
+
+// compileEnd reads when a task ends that may take so long.
+func (w *world) compileEnd(h *cluster.Holding, given *Workload, t *Task, times *cluster.Times, grace int64) {
+	now := max(w.Now, 0)
+	started := max(micros(t.began()), 0)
+	h.Begun = t.hasBegun()
+	if h.Phase == cluster.Claimed && !h.Begun {
+		started = now
+	}
+	expected, limited := laterTime(started, times.Duration), laterTime(started, times.Limit)
+	if given.FixedWork > 0 && h.Begun {
+		expected = given.fixedEnd()
+	}
+	if !t.Until.IsZero() { // it was cut to fit a hole
+		h.Until = micros(t.Until)
+		limited = min(limited, h.Until)
+	}
+	h.Overran = h.Begun && expected <= now
+	h.Ends, h.Enforced = predictedEnd(now, expected, limited, grace)
+	first := min(expected, limited)
+	if h.Phase == cluster.Claimed && !h.Begun {
+		first = 0 // it is as if it began now
+	}
+	w.noteDated(h.Work, h, first)
 }
 
 // note adds a work to a set.
@@ -166,17 +167,12 @@ func (w *world) sourceOf(i int32) *Workload {
 // taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
 func taskTime(seconds int64) int64 { return min(seconds, cluster.Never/aSecond) * aSecond }
 
-// fixedEnd is when the fixed work of what runs of the workload is done (B1).
+// fixedEnd is when the fixed work of a workload is done by what of it has begun (B1).
 func (k *Workload) fixedEnd() int64 {
 	var started []int64
 	for i := range k.Tasks {
-		t := &k.Tasks[i]
-		switch {
-		case t.Phase != Running:
-		case t.Started.IsZero():
-			started = append(started, max(0, micros(t.Since)))
-		default:
-			started = append(started, micros(t.Started))
+		if t := &k.Tasks[i]; t.hasBegun() {
+			started = append(started, max(micros(t.began()), 0))
 		}
 	}
 	return fixedEnd(taskTime(k.FixedWork), taskTime(k.WorkDone), started)

@@ -25,19 +25,13 @@ var corrections = [...]int64{aMinute, 5 * aMinute, 15 * aMinute, 30 * aMinute, a
 // endOfTime is when times end: a later end is none.
 const endOfTime = endSecond * aSecond
 
-// predictedEnd is when a task that runs since started ends: ends by what is expected of it,
-// and enforced by its limit alone, when it has ended for sure.
+// predictedEnd is when a task ends that is expected to at a time, and whose limit comes at another: ends
+// by what is expected of it, and enforced by its limit alone, when it has ended for sure.
 //
 // A task is expected to take its duration, at most its limit, and for ever without either.
 // One that has not ended by then takes a correction longer, the first that ends later than
 // now, but not beyond its limit. One that is past its limit ends grace from now on.
-func predictedEnd(now, started, duration, limit, grace int64) (ends, enforced int64) {
-	return endFrom(now, laterTime(started, duration), laterTime(started, limit), grace)
-}
-
-// endFrom is predictedEnd where it is expected to end at a time, whatever it takes, and its
-// limit comes at another.
-func endFrom(now, expected, limited, grace int64) (ends, enforced int64) {
+func predictedEnd(now, expected, limited, grace int64) (ends, enforced int64) {
 	if limited <= now {
 		end := laterTime(now, grace)
 		return end, end
@@ -70,8 +64,8 @@ func laterTime(t, by int64) int64 {
 }
 
 // fixedEnd is when work of so much task-time is done of which so much was done by tasks that
-// have ended, where the tasks that run have started at these times, of which there is one at
-// least: ⌈(work − done + Σ started) / running⌉.
+// have ended, where the tasks that have begun did so at these times, of which there is one at
+// least: ⌈(work − done + Σ started) / tasks⌉.
 func fixedEnd(work, done int64, started []int64) int64 {
 	// The sum may have more than 64 bits: times are below 2^58, and tasks many.
 	high, low := signedBits(work - done)

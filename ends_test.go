@@ -52,7 +52,7 @@ func TestPredictedEnd(t *testing.T) {
 			}
 			return n * aMinute
 		}
-		ends, enforced := predictedEnd(minutes(c.now), minutes(c.started), minutes(c.duration), minutes(c.limit), c.grace*aSecond)
+		ends, enforced := predictedEnd(minutes(c.now), laterTime(minutes(c.started), minutes(c.duration)), laterTime(minutes(c.started), minutes(c.limit)), c.grace*aSecond)
 		wantEnds, wantEnforced := minutes(c.ends)+c.endsSeconds*aSecond, minutes(c.enforced)+c.endsSeconds*aSecond
 		if ends != wantEnds || enforced != wantEnforced {
 			t.Errorf("%s: ends %d, enforced %d, want %d and %d", c.why, ends, enforced, wantEnds, wantEnforced)
@@ -72,7 +72,7 @@ func TestPredictedEndLaws(t *testing.T) {
 		last := int64(0)
 		now := started
 		for range 20 {
-			ends, enforced := predictedEnd(now, started, duration, limit, grace)
+			ends, enforced := predictedEnd(now, laterTime(started, duration), laterTime(started, limit), grace)
 			past := limit != cluster.Never && started+limit <= now
 			if past && (ends != now+grace || enforced != now+grace) || !past && (ends <= now || ends > enforced) {
 				t.Fatalf("at %d: ends %d, enforced %d", now, ends, enforced)

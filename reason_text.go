@@ -78,8 +78,7 @@ func (r *Reason) text() string {
 	case Outranked:
 		return "workload " + prose.Word(r.Workload) + " stands before it, waits, and does not let it pass"
 	case Overtaken:
-		return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher " +
-			[2]string{"hold places", "holds a place"}[max(0, 2-min(r.Need, 2))] + " while it waits"
+		return r.overtaken()
 	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, Overruns, PlaceGone, Yields, PromiseChanged, ReservationBegan:
 		return r.promiseText()
 	case SearchCut:
@@ -88,6 +87,15 @@ func (r *Reason) text() string {
 		return r.victimsText()
 	}
 	return r.boundText()
+}
+
+// overtaken says how many others have passed it.
+func (r *Reason) overtaken() string {
+	hold := " hold places"
+	if r.Need == 1 {
+		hold = " holds a place"
+	}
+	return prose.Count(r.Need, "workload") + " of " + r.queue() + " that came later and stand no higher" + hold + " while it waits"
 }
 
 // byDomain says what the best domains would take (T7).

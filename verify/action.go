@@ -51,15 +51,16 @@ func (v *verifier) action(i int, a *allot.Action) {
 }
 
 // tiedTo is the form that an action has to be of: that which w has, or leaves where it
-// is displaced. What starts behind what leaves may be of any (S5).
+// is displaced. What starts behind what leaves may be of any (S5), and so may what w grows by
+// that has nothing.
 func (w *verifiedWorkload) tiedTo(a *allot.Action) (form int, tied bool) {
 	switch {
 	case a.Kind == allot.Displace && w.total().running == 0:
 		return w.leavingForm, w.places > w.active
-	case a.Kind == allot.Start && w.active == 0:
+	case a.Kind == allot.Start && w.active == 0 || a.Kind == allot.Resize && w.places == 0:
 		return w.form, false
 	}
-	return w.form, w.places > 0
+	return w.form, true
 }
 
 // onlyWhereItBelongs checks the fields that only some kinds of action have.
@@ -69,6 +70,9 @@ func (v *verifier) onlyWhereItBelongs(at spot, a *allot.Action) {
 	}
 	if len(a.After) > 0 && a.Kind != allot.Start && a.Kind != allot.Resize && a.Kind != allot.Move {
 		v.failAt(at, ruleNames, "only what gets a place waits for somebody")
+	}
+	if !a.Until.IsZero() && a.Kind != allot.Start && a.Kind != allot.Resize {
+		v.failAt(at, ruleNames, "only what starts is cut to fit a hole")
 	}
 	if a.Ending != (allot.Ending{}) && a.Kind != allot.Evict {
 		v.failAt(at, ruleEnding, "only an eviction says how a workload ends")
@@ -172,12 +176,12 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 	v.whole(at, a, w, before, fresh)
 	switch {
 	case fresh == 0 && waits != nil: // somebody may go for its claims
-		v.gains(at, a, &w.forms[a.Form], claimed, true)
+		v.gains(a, &w.forms[a.Form], tasks, claimed, true)
 	case fresh > 0:
 		v.noteStarted(w)
 		v.withinQuotas(at, &w.forms[a.Form], charged, rooms, before.active == 0)
 		queue.noteGrown()
-		v.gains(at, a, &w.forms[a.Form], charged, false)
+		v.gains(a, &w.forms[a.Form], tasks, charged, false)
 	}
 }
 

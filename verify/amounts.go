@@ -44,16 +44,16 @@ func (s spoken) has(r *allot.Reservation, node string, device int) bool {
 	return slices.ContainsFunc(s[node][device], meets) || slices.ContainsFunc(s[node][-1], meets)
 }
 
-// meet says whether two reservations last at some time both; times count to the microsecond.
+// meet says whether two reservations last at some time both.
 func meet(a, b *allot.Reservation) bool { return begins(a) < ends(b) && begins(b) < ends(a) }
 
-func begins(r *allot.Reservation) int64 { return r.From.UnixMicro() }
+func begins(r *allot.Reservation) int64 { return micros(r.From) }
 
 func ends(r *allot.Reservation) int64 {
 	if r.Until.IsZero() {
-		return math.MaxInt64
+		return forever
 	}
-	return r.Until.UnixMicro()
+	return micros(r.Until)
 }
 
 // crowds numbers reservations so that those of different numbers never last at one time.

@@ -18,8 +18,8 @@
 //
 // In this order:
 //
-//   - The plan is of this state's revision (S1) and names only what exists
-//     (V1). Lists are in their order (S3).
+//   - The plan is of this state's revision (S1) and names only what exists, and times
+//     that a state may have (V1), which count in microseconds. Lists are in their order (S3).
 //   - Only pending, submitted tasks start, at most once; a claim starts only
 //     in its place (S4). Nothing starts of a workload that ends or some of
 //     whose tasks are terminating and wait again (S5).

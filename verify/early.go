@@ -10,7 +10,7 @@ import (
 
 // isEarly says whether the workload may not start yet (B1): what it runs and claims goes on.
 func isEarly(w *allot.Workload, now time.Time) bool {
-	return w.NotBefore.After(now) && !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+	return micros(w.NotBefore) > micros(now) && !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
 }
 
 // afterGathering is the state in which those for which places have been gathered for as long as may be
@@ -26,9 +26,10 @@ func afterGathering(s *allot.State) *allot.State {
 		if w.HeldSince.IsZero() || w.Reserved == nil || w.Reserved.Rule != allot.ByGathering {
 			continue
 		}
-		held := s.Now.Sub(w.HeldSince)
-		if next := s.Now.Add(held); held > 0 && held.Microseconds() >= seconds(maxHold(s, w)) && next.After(w.NotBefore) {
-			w.NotBefore = next
+		now := max(0, micros(s.Now))
+		held := now - micros(w.HeldSince)
+		if next := after(now, held); held > 0 && held >= seconds(maxHold(s, w)) && next < forever && next > micros(w.NotBefore) {
+			w.NotBefore = time.UnixMicro(next)
 		}
 	}
 	return &out
@@ -63,11 +64,11 @@ func notSubmitted(sets []allot.PodSet) []allot.PodSet {
 // reasonUntil checks what ends of itself, ProtectedUntil and NotBefore: that it has not.
 func reasonUntil(v *verifier, at string, w *verifiedWorkload, r allot.Reason) {
 	if r.Code == allot.ProtectedUntil {
-		if !r.Until.IsZero() && !r.Until.After(v.state.Now) { // zero is for ever
+		if !r.Until.IsZero() && micros(r.Until) <= micros(v.state.Now) { // zero is for ever
 			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
 		}
 		v.reasonCounts(at, r)
-	} else if !isEarly(w.source, v.state.Now) || !r.Until.Equal(w.source.NotBefore) {
+	} else if !isEarly(w.source, v.state.Now) || micros(r.Until) != micros(w.source.NotBefore) {
 		v.fail(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
 	}
 }

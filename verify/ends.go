@@ -25,6 +25,17 @@ const (
 // endOfTimes is from when on an end is none.
 var endOfTimes = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
+// micros is a time in microseconds: finer digits are dropped, and what is not set is before all times.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return -1
+	}
+	return t.UnixMicro()
+}
+
+// now is the time of the state, and 1970 where none is told.
+func (v *verifier) now() int64 { return max(0, micros(v.state.Now)) }
+
 // A lasting is how long a form takes: as is expected, which is at most its limit, and by that.
 type lasting struct{ expected, limit int64 }
 
@@ -134,16 +145,12 @@ func hasBegun(t *allot.Task) bool {
 
 // endOf is that of a task of the state: of a claim that has not begun as if it did so now.
 func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end {
-	l, started := lastingOf(w, q), v.at
+	expected, limited := after(v.at, lastingOf(w, q).expected), after(v.at, lastingOf(w, q).limit)
 	if hasBegun(t) {
-		started = v.since(t)
-	}
-	expected, limited := after(started, l.expected), after(started, l.limit)
-	if w.FixedWork > 0 && hasBegun(t) {
-		expected = v.endOfWork(w)
+		expected, limited = expectedEnd(w, q, t), after(beganAt(t), lastingOf(w, q).limit)
 	}
 	if !t.Until.IsZero() { // it was cut to fit a hole
-		limited = min(limited, t.Until.UnixMicro())
+		limited = min(limited, micros(t.Until))
 	}
 	if limited <= v.at {
 		grace := int64(30 * aSecond)
@@ -160,16 +167,25 @@ func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end
 	return out
 }
 
-// since is when a task has begun to run.
-func (v promising) since(t *allot.Task) int64 {
-	began := t.Started
-	if began.IsZero() {
-		began = t.Since
+// beganAt is when a task has begun to run; what is not told began in 1970.
+func beganAt(t *allot.Task) int64 {
+	if t.Started.IsZero() {
+		return max(0, micros(t.Since))
 	}
-	if began.IsZero() {
-		return 0
+	return micros(t.Started)
+}
+
+// expectedEnd is when a task that has begun is expected to have left, whether or not that is over.
+func expectedEnd(w *allot.Workload, q *verifiedQueue, t *allot.Task) int64 {
+	if w.FixedWork > 0 {
+		return endOfWork(w)
 	}
-	return max(0, began.UnixMicro())
+	return after(beganAt(t), lastingOf(w, q).expected)
+}
+
+// overran says whether a task was trusted to have left by now (B5).
+func (v *verifier) overran(w *allot.Workload, q *verifiedQueue, t *allot.Task) bool {
+	return q.pool.trusts() && hasBegun(t) && expectedEnd(w, q, t) <= v.now()
 }
 
 // waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.
@@ -177,25 +193,24 @@ func waitingSince(w *allot.Workload, now int64) int64 {
 	if slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return hasBegun(&t) }) {
 		return now
 	}
-	since := w.WaitingSince
-	if since.IsZero() {
-		since = w.Submitted
+	if w.WaitingSince.IsZero() {
+		return micros(w.Submitted)
 	}
-	return max(0, since.UnixMicro())
+	return micros(w.WaitingSince)
 }
 
-// endOfWork is when fixed work is done by the tasks that run.
-func (v promising) endOfWork(w *allot.Workload) int64 {
+// endOfWork is when fixed work is done by the tasks that have begun, of which there is one.
+func endOfWork(w *allot.Workload) int64 {
 	sum := big.NewInt(w.FixedWork - w.WorkDone)
 	sum.Mul(sum, big.NewInt(aSecond))
-	running := int64(0)
+	begun := int64(0)
 	for i := range w.Tasks {
-		if w.Tasks[i].Phase == allot.Running {
-			sum.Add(sum, big.NewInt(v.since(&w.Tasks[i])))
-			running++
+		if t := &w.Tasks[i]; hasBegun(t) {
+			sum.Add(sum, big.NewInt(beganAt(t)))
+			begun++
 		}
 	}
-	return quotient(sum, running, 0)
+	return quotient(sum, begun, 0)
 }
 
 // overrun is when what has not ended by a time is expected to: 1, 5, 15 or 30 minutes, 1, 2, 5,

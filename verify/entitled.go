@@ -93,9 +93,9 @@ func (v *verifier) readRoomMaking() {
 	}
 }
 
-// gains notes that an action has given a workload of that form places that are
+// gains notes that an action has given tasks of a workload of that form places that are
 // charged so.
-func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []verifiedCharge, claimed bool) {
+func (v *verifier) gains(a *allot.Action, f *verifiedForm, tasks []plannedTask, charged []verifiedCharge, claimed bool) {
 	if len(a.After) > 0 {
 		v.room.waitsFor[a.Workload] = append(v.room.waitsFor[a.Workload], a.After...)
 	}
@@ -116,7 +116,7 @@ func (v *verifier) gains(at spot, a *allot.Action, f *verifiedForm, charged []ve
 		}
 	}
 	if g.inUnits {
-		g.beside = besideOne(v, f, a, g.charged)
+		g.beside = besideOne(f, tasks, g.charged)
 	}
 	for q := f.queue; q != nil; q = q.parent {
 		uses := make(map[verifiedKey]int64, len(g.charged))
@@ -149,11 +149,11 @@ func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
 	return list
 }
 
-// besideOne is what all tasks of an action but one are charged, at most.
-func besideOne(v *verifier, f *verifiedForm, a *allot.Action, charged []verifiedCharge) map[verifiedKey]int64 {
+// besideOne is what all tasks that an action has placed but one are charged, at most.
+func besideOne(f *verifiedForm, tasks []plannedTask, charged []verifiedCharge) map[verifiedKey]int64 {
 	beside := make(map[verifiedKey]int64)
-	for _, t := range a.Tasks {
-		own := chargesAt(v, f, []allot.Placement{t})
+	for _, t := range tasks {
+		own := charges(t.request, f.queue.pool, t.node, t.place.Devices)
 		for _, c := range charged {
 			beside[c.key] = max(beside[c.key], c.amount-amountIn(own, c.key))
 		}

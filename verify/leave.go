@@ -278,7 +278,7 @@ func (v *verifier) move(at spot, a *allot.Action, w *verifiedWorkload, tasks []p
 	} else { // it never was out of its queue, but may have come to its class last
 		f.queue.noteMoved(beyond(charged, freed))
 	}
-	v.gains(at, a, f, charged, false)
+	v.gains(a, f, moved, charged, false)
 	// It stays in its queue, but may come to another class of nodes (Q8).
 	v.withinQuotas(at, f, beyond(charged, freed), rooms, false)
 }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"time"
 
 	"github.com/allotsched/allot"
 )
@@ -31,6 +32,15 @@ func leavingFormOf(w *allot.Workload) int {
 		return int(w.LeavingForm.Amount())
 	}
 	return w.Form
+}
+
+// isTime says whether a time may stand in a state: none, or one of the years 1970 to 9999.
+func isTime(t time.Time) bool { return t.IsZero() || t.Unix() >= 0 && t.Unix() < endOfTimes/aSecond }
+
+// namesTwice says whether a list has a device twice.
+func namesTwice(devices []int) bool {
+	sorted := slices.Sorted(slices.Values(devices))
+	return len(slices.Compact(sorted)) < len(devices)
 }
 
 // sameDevices says whether the devices are the same in any order; neither list

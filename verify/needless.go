@@ -51,7 +51,7 @@ func (n needless) judge() {
 		case node == m.task.node && // claims and what leaves tell devices apart
 			!n.unsettled[m.from.node] && onlyRenamed(m) && !n.standsBehind(m):
 			v.failAt(m.task.at, ruleMove, "the task moves to other devices of its node that are like those it has")
-		case n.wouldFit(m.task, m.from) && staysWithin(m, node):
+		case n.wouldFit(m) && staysWithin(m, node):
 			v.failAt(m.task.at, ruleMove, "the task moves, and nobody has its old place")
 		}
 	}
@@ -104,8 +104,8 @@ func wholeDevices(g allot.GPURequest) bool {
 
 // wouldFit says whether a task fits in its old place once all that is claimed runs and, where
 // something starts beside what is leaving, as long as that is there too: the start would wait (M11).
-func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
-	v := n.v
+func (n needless) wouldFit(m *verifiedMove) bool {
+	v, t, old := n.v, m.task, m.from
 	now, some := v.tasks[t.name]
 	if !some {
 		return false
@@ -117,7 +117,7 @@ func (n needless) wouldFit(t plannedTask, old verifiedTask) bool {
 	fits := len(node.overfull(t.request, old.devices, n.unsettled[old.node] && n.started[old.node], true)) == 0
 	node.book(t.request, old, -1)
 	v.nodes[now.node].book(t.request, now, 1)
-	return fits && n.promises.wouldStand(v.workloads[t.name.workload], []allot.Placement{
+	return fits && n.promises.wouldStand(m.work, &m.work.forms[m.work.form], []allot.Placement{
 		{PodSet: t.name.podSet, Index: t.name.index, Node: old.node, Devices: old.devices},
 	})
 }
@@ -182,7 +182,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 	for _, t := range tasks[:booked] {
 		v.nodes[t.Node].book(v.requestOf(w, a.Form, t.PodSet), verifiedTask{allot.Running, t.Node, t.Devices}, -1)
 	}
-	return fits && !n.rightNeeds(x) && n.promises.wouldStand(w, x.places)
+	return fits && !n.rightNeeds(x) && n.promises.wouldStand(w, f, x.places)
 }
 
 // rightNeeds says whether another was reclaimed by a right that was none if this had not

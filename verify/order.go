@@ -65,9 +65,9 @@ func standsBefore(a, b *allot.Workload, p *allot.Policy) bool {
 }
 
 // compareAge is O1 for two workloads of one priority that hold nothing, the older
-// first. Times count in microseconds: finer digits make nobody older.
+// first.
 func compareAge(a, b *allot.Workload) int {
-	return cmp.Or(cmp.Compare(a.Submitted.UnixMicro(), b.Submitted.UnixMicro()), strings.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(micros(a.Submitted), micros(b.Submitted)), strings.Compare(a.ID, b.ID))
 }
 
 // noteStarted remembers, for its queue, a workload that starts and held nothing:

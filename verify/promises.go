@@ -72,7 +72,7 @@ func judgePromises(v *verifier) *promising {
 	if !some && len(v.plan.Reservations) == 0 {
 		return nil
 	}
-	judge := promising{verifier: v, at: max(0, reserving{v}.now().UnixMicro())}
+	judge := promising{verifier: v, at: v.now()}
 	judge.read()
 	judge.kept()
 	for _, p := range judge.list {
@@ -110,11 +110,12 @@ func (v *promising) read() {
 		case w == nil:
 			v.fail(at, ruleNames, "no workload %q", r.Workload)
 			continue
-		case r.Workload <= last:
-			v.fail(at, ruleOrder, "%q is not behind %q", r.Workload, last)
 		case r.Promise.Form < 0 || r.Promise.Form >= len(w.forms):
 			v.fail(at, ruleNames, "%q has no form %d", r.Workload, r.Promise.Form)
 			continue
+		}
+		if r.Workload <= last {
+			v.fail(at, ruleOrder, "%q is not behind %q", r.Workload, last)
 		}
 		last = r.Workload
 		f := w.forms[r.Promise.Form]
@@ -127,12 +128,13 @@ func (v *promising) read() {
 		if r.Change == allot.PromiseWithdrawn {
 			continue
 		}
-		begins, from, gathers := r.Promise.At, r.Promise.At.UnixMicro(), r.Promise.Rule == allot.ByGathering
+		v.canBeKept(at, &r.Promise)
+		from, gathers := micros(r.Promise.At), r.Promise.Rule == allot.ByGathering
 		if gathers {
-			begins, from = time.UnixMicro(v.at), v.at
+			from = v.at
 		}
 		ends := after(from, f.queue.pool.inTheWay(lastingOf(w.source, f.queue)))
-		f.closed = reserving{v.verifier}.closedFrom(begins, ends, false, w.source, &f)
+		f.closed = reserving{v.verifier}.closedFrom(from, ends, false, w.source, &f)
 		to := f.queue.pool.rounded(after(from, lastingOf(w.source, f.queue).expected))
 		if gathers {
 			to = forever
@@ -144,6 +146,21 @@ func (v *promising) read() {
 	v.readStanding()
 	v.readLeaving()
 	v.readClaiming()
+}
+
+// canBeKept checks that what a host writes into the state of a promise may stand there (V1).
+func (v *promising) canBeKept(at string, p *allot.Promise) {
+	if p.Rule > allot.ByGathering {
+		v.fail(at, ruleNames, "%d is no rule of a promise", p.Rule)
+	}
+	for _, t := range [...]struct {
+		name string
+		is   time.Time
+	}{{"at", p.At}, {"made", p.Made}, {"first", p.First}} {
+		if !isTime(t.is) {
+			v.fail(at, ruleNames, "%s is not of the years 1970 to 9999", t.name)
+		}
+	}
 }
 
 // readLeaving reads what was leaving before the plan.
@@ -259,9 +276,8 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" && v.isPromised(was.Behind) { // else it starts where it has claimed
 		one.behind = was.Behind
 	}
-	overran := was != nil && !lost && hasBegun(was) && f.queue.pool.trusts() && after(v.since(was), lastingOf(w.source, f.queue).expected) <= v.at
-	if overran { // also where it moves
-		one.overran = max(0, was.Since.UnixMicro()) + 1
+	if was != nil && !lost && v.overran(w.source, f.queue, was) { // also where it moves
+		one.overran = micros(was.Since) + 1
 	}
 	one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
 	if was != nil { // also outside its pool: its queue has the use of it until then (S7)
@@ -295,7 +311,7 @@ func (v *promising) evictedAt(w *verifiedWorkload, f *verifiedForm, t verifiedTa
 		}
 		for _, n := range r.Nodes {
 			if n.Node == t.node && (closedTo{len(n.Devices) == 0, n.Devices}).has(t.devices) {
-				first = min(first, max(v.at, r.From.UnixMicro()))
+				first = min(first, max(v.at, begins(r)))
 			}
 		}
 	}
@@ -322,6 +338,8 @@ func (v *promising) names(p *promised) {
 			v.fail(at, ruleNames, "form %d of %q has no pod set %q", r.Form, w.source.ID, place.PodSet)
 		case n == nil || slices.ContainsFunc(place.Devices, func(d int) bool { return d < 0 || d >= len(n.devices) }):
 			v.fail(at, ruleNames, "no such place on node %q", place.Node)
+		case namesTwice(place.Devices):
+			v.fail(at, ruleDevices, "a device is named twice")
 		case set < lastSet || set == lastSet && place.Index <= lastIndex:
 			v.fail(at, ruleOrder, "task %d of pod set %q is not behind the one before it", place.Index, place.PodSet)
 		case place.Index < 0 || place.Index >= p.form.PodSets[set].Count:

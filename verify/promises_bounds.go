@@ -91,11 +91,10 @@ func (p *promised) outOfBoundsOf(q *verifiedQueue, use map[verifiedKey]*verified
 // wouldStand says whether all that is promised would be free at its time if tasks of a workload stayed
 // where they ran, for as long as they are expected to: who leaves that another may be placed does not
 // come home where a promise would be later for it (B5).
-func (v *promising) wouldStand(w *verifiedWorkload, places []allot.Placement) bool {
+func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []allot.Placement) bool {
 	if v == nil {
 		return true
 	}
-	f := &w.forms[w.source.Form]
 	stay := func(place allot.Placement) standing {
 		one := standing{workload: w, form: f, request: &f.PodSets[f.set(place.PodSet)].Request, task: verifiedTask{allot.Running, place.Node, place.Devices}}
 		for i := range w.source.Tasks {
@@ -254,13 +253,17 @@ func (v *promising) kept() {
 // change checks what is said of one promise against that of the state.
 func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWorkload) {
 	was, is := w.source.Reserved, &r.Promise
+	letsGo := was != nil && was.Rule == allot.ByGathering && r.Change == allot.PromiseWithdrawn
+	if !r.NotBefore.IsZero() && (!letsGo || micros(r.NotBefore) != micros(w.source.NotBefore)) {
+		v.fail(at, ruleGather, "nothing that was gathered for %q is let go until then", r.Workload)
+	}
 	if was == nil {
 		switch {
 		case r.Change != allot.PromiseMade:
 			v.fail(at, ruleKept, "%q was promised nothing", r.Workload)
 		case r.Cause.Code != 0:
 			v.fail(at, ruleKept, "what is made has no cause")
-		case is.Made.UnixMicro() != v.state.Now.UnixMicro() || !is.First.Equal(is.At):
+		case micros(is.Made) != micros(v.state.Now) || micros(is.First) != micros(is.At):
 			v.fail(at, ruleKept, "it is made now, for a first time")
 		}
 		return
@@ -295,7 +298,7 @@ func timeOf(p *allot.Promise) int64 {
 	if p.Rule == allot.ByGathering {
 		return forever
 	}
-	return p.At.UnixMicro()
+	return micros(p.At)
 }
 
 // samePlaces says whether two lists have the same places for the same tasks.
@@ -315,10 +318,10 @@ func (v *promising) cause(at string, r *allot.PlannedReservation, w *verifiedWor
 	case allot.Overruns:
 		late := other != nil && slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
 			q := other.forms[other.source.Form].queue
-			return t.Phase == allot.Terminating && was.At.UnixMicro() < v.at || t.Phase != allot.Terminating && q.pool.rounded(v.endOf(other.source, q, &t).predicted) > was.At.UnixMicro()
+			return t.Phase == allot.Terminating && micros(was.At) < v.at || t.Phase != allot.Terminating && q.pool.rounded(v.endOf(other.source, q, &t).predicted) > micros(was.At)
 		})
 		if !late {
-			v.fail(at, ruleKept, "%q had nothing that would still run at %s", c.Workload, text(was.At.UnixMicro()))
+			v.fail(at, ruleKept, "%q had nothing that would still run at %s", c.Workload, text(micros(was.At)))
 		}
 	case allot.PlaceGone:
 		if !slices.ContainsFunc(was.Tasks, func(t allot.Placement) bool { return v.gone(w, was.Form, t) }) {
@@ -327,7 +330,7 @@ func (v *promising) cause(at string, r *allot.PlannedReservation, w *verifiedWor
 	case allot.Yields:
 		v.mayYield(at, r, w, other)
 	case allot.NotBefore: // its pool has gathered for as long as may be
-		if was.Rule != allot.ByGathering || !r.NotBefore.After(v.state.Now) {
+		if was.Rule != allot.ByGathering || micros(r.NotBefore) <= v.at {
 			v.fail(at, ruleGather, "nothing that was gathered for %q is let go", r.Workload)
 		}
 	case allot.PromiseChanged, allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.MaxWorkloads, allot.KeptFromLending,
@@ -395,8 +398,8 @@ func (v *promising) mayReclaim(one, other *verifiedWorkload) bool {
 // another was its own: as long as it is late the other is (B7).
 func comesLate(one, other *verifiedWorkload, now int64) bool {
 	a, b := one.source.Reserved, other.source.Reserved
-	return a != nil && a.Entitled && a.Rule != allot.ByGathering && a.At.UnixMicro() < now &&
-		(a.At.Before(b.At) || a.At.Equal(b.At) && one.source.ID < other.source.ID)
+	return a != nil && a.Entitled && a.Rule != allot.ByGathering && micros(a.At) < now &&
+		(micros(a.At) < micros(b.At) || micros(a.At) == micros(b.At) && one.source.ID < other.source.ID)
 }
 
 // isOverLine says whether a workload that waits is beyond its lines by now beside all that has a place
@@ -458,7 +461,7 @@ func (v *promising) chargedNow(w *verifiedWorkload) (list []verifiedCharge) {
 // couldNotBe says whether something that had a place before the plan is in the way of a promise of
 // the state: then it is later whoever else comes.
 func (v *promising) couldNotBe(was *allot.Promise) bool {
-	at := was.At.UnixMicro()
+	at := micros(was.At)
 	for _, w := range v.workOrder {
 		for i := range w.source.Tasks {
 			t := &w.source.Tasks[i]

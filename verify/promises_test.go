@@ -117,12 +117,17 @@ func promiseMutants() []mutant {
 		{"B7", late, "kept, of nothing", on(promisedLate, func(r *allot.PlannedReservation) { r.Change = allot.PromiseKept })},
 		{"B7", late, "another first time", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.First = sceneNow })},
 		{"B7", late, "in the past", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.At = sceneNow.Add(-hours(1)) })},
+		{"B8", late, "let go, and nothing was gathered", on(promisedLate, func(r *allot.PlannedReservation) { r.NotBefore = sceneNow.Add(hours(1)) })},
 		{"B9", wide + ".promise.tasks[1]", "reserved by then", func(s *allot.State, _ *allot.Plan) {
 			s.Reservations = []allot.Reservation{{ID: "r", From: sceneNow.Add(hours(12)), Nodes: []allot.ReservedNode{{Node: "n"}}}}
 		}},
 		{"G1", late, "half of it", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Tasks = r.Promise.Tasks[:1] })},
 		{"P1", wide + ".promise.tasks[0]", "cordoned", func(s *allot.State, _ *allot.Plan) { s.Nodes[0].Cordoned = true }},
 		{"P2", wide + ".promise.tasks[0]", "no device", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.Tasks[0].Devices = nil })},
+		{"P2", late + ".promise.tasks[0]", "half a device twice", func(s *allot.State, p *allot.Plan) {
+			workload(s, "late").PodSets[0].Request.GPU = allot.GPURequest{Count: 2, Milli: 500}
+			p.Reservations[promisedLate].Promise.Tasks[0].Devices = []int{0, 0}
+		}},
 		{"Q2", late, "quota", func(s *allot.State, _ *allot.Plan) {
 			workload(s, "late").Preemption = allot.NonPreemptible
 			s.Queues[0].Resources[0].Quota = quota.Of(1000)
@@ -140,6 +145,16 @@ func promiseMutants() []mutant {
 		{"V1", wide, "another queue", on(promisedWide, func(r *allot.PlannedReservation) { r.Queue = "x" })},
 		{"V1", late, "nobody", on(promisedLate, func(r *allot.PlannedReservation) { r.Workload = "nobody" })},
 		{"V1", late, "no such form", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Form = 1 })},
+		{"V1", wide, "no such form, in no order", onPlan(func(p *allot.Plan) {
+			p.Reservations[0], p.Reservations[1] = p.Reservations[1], p.Reservations[0]
+			p.Reservations[1].Promise.Form = 1
+		})},
+		{"V1", late, "no such rule", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Rule = 6 })},
+		{"V1", late, "of no year", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.Made = time.Unix(-1, 0) })},
+		{"V1", late, "both wait for nobody that is there", onPlan(func(p *allot.Plan) {
+			p.Reservations[promisedLate].Promise.WaitsFor = []string{"ghost", "wide"}
+			p.Reservations[promisedWide].Promise.WaitsFor = []string{"a", "b", "ghost"}
+		})},
 		{"V1", wide + ".promise.tasks[0]", "no such node", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.Tasks[0].Node = "x" })},
 		{"X1", wide, "waits for nobody", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = nil })},
 		{"X1", wide, "waits for one of two", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.WaitsFor = []string{"a"} })},

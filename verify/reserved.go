@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
@@ -15,21 +14,13 @@ import (
 // reserving judges what people have reserved.
 type reserving struct{ *verifier }
 
-// now is the time of the state. Times count to the microsecond, and 1970 where none is told.
-func (v reserving) now() time.Time {
-	if v.state.Now.IsZero() {
-		return time.Unix(0, 0)
-	}
-	return v.state.Now.Truncate(time.Microsecond)
-}
-
 // lasts says whether a reservation has begun and is not over.
 func (v reserving) lasts(r *allot.Reservation) bool {
-	return !r.From.Truncate(time.Microsecond).After(v.now()) && !v.passed(r)
+	return begins(r) <= v.now() && !v.passed(r)
 }
 
 func (v reserving) passed(r *allot.Reservation) bool {
-	return !r.Until.IsZero() && !r.Until.Truncate(time.Microsecond).After(v.now())
+	return ends(r) <= v.now()
 }
 
 // isMember says whether something is reserved for a form of a workload: by name, or for its
@@ -60,7 +51,7 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
-		f.closed = v.closedFrom(now, after(now.UnixMicro(), f.queue.pool.inTheWay(lastingOf(w.source, f.queue))), true, w.source, f)
+		f.closed = v.closedFrom(now, after(now, f.queue.pool.inTheWay(lastingOf(w.source, f.queue))), true, w.source, f)
 		for k := range v.state.Reservations {
 			if r := &v.state.Reservations[k]; r.Lend && !v.passed(r) && !isMember(r, w.source, f.queue) {
 				f.lent = append(f.lent, r.ID)
@@ -69,20 +60,17 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 	}
 }
 
-// closedFrom is what is closed to a form that starts at a time and has ended for sure by another,
+// closedFrom is what is closed to a form that starts at a time and has left for sure by another,
 // by node: all of it, or some devices. Before a reservation begins it is open to whoever has left by
 // then, and to whom it evicts; who is preemptible may borrow of it where it lends and he borrows.
-func (v reserving) closedFrom(at time.Time, ends int64, borrows bool, w *allot.Workload, f *verifiedForm) (closed map[string]closedTo) {
+func (v reserving) closedFrom(at, left int64, borrows bool, w *allot.Workload, f *verifiedForm) (closed map[string]closedTo) {
 	for k := range v.state.Reservations {
 		r := &v.state.Reservations[k]
-		over := !r.Until.IsZero() && !r.Until.Truncate(time.Microsecond).After(at)
-		if over || isMember(r, w, f.queue) || borrows && r.Lend && !f.nonPreemptible {
+		if ends(r) <= at || isMember(r, w, f.queue) || borrows && r.Lend && !f.nonPreemptible {
 			continue
 		}
-		if from := r.From.Truncate(time.Microsecond); from.After(at) {
-			if r.Evict && !f.nonPreemptible || ends <= from.UnixMicro() {
-				continue
-			}
+		if from := begins(r); from > at && (r.Evict && !f.nonPreemptible || left <= from) {
+			continue
 		}
 		for _, n := range r.Nodes {
 			if closed == nil {
@@ -103,13 +91,16 @@ func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
 	if a.Until.IsZero() {
 		return
 	}
-	least := w.source.MinDuration
-	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Until.Equal(a.Until) }); !was && (least <= 0 || a.Until.UnixMicro() < after(v.now().UnixMicro(), seconds(quota.Of(least)))) {
+	until, least := micros(a.Until), w.source.MinDuration
+	if !isTime(a.Until) {
+		v.failAt(at, ruleNames, "until is not of the years 1970 to 9999")
+	}
+	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return micros(t.Until) == until }); !was && (least <= 0 || until < after(v.now(), seconds(quota.Of(least)))) {
 		v.failAt(at, ruleCut, "%q is content with no less than %d s from now on", a.Workload, least)
 	}
 	f := &w.forms[a.Form]
-	f.closed = v.closedFrom(v.now(), a.Until.UnixMicro(), true, w.source, f)
-	w.cut = a.Until.UnixMicro()
+	f.closed = v.closedFrom(v.now(), until, true, w.source, f)
+	w.cut = until
 }
 
 // A closedTo is what of a node is closed to a form.
@@ -262,10 +253,9 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 			return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 		})
 	}
-	expected := lastingOf(x.source.source, x.queue).expected
 	passed := standing(func(t *allot.Task) bool {
-		overran := x.queue.pool.trusts() && hasBegun(t) && after((promising{}).since(t), expected) <= v.now().UnixMicro()
-		return b.source.Reserved != nil && t.Behind == b.source.ID || overran && max(0, t.Since.UnixMicro()) > waitingSince(b.source, v.now().UnixMicro())
+		return b.source.Reserved != nil && t.Behind == b.source.ID ||
+			v.overran(x.source.source, x.queue, t) && micros(t.Since) > waitingSince(b.source, v.now())
 	})
 	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {
 		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)
@@ -284,7 +274,7 @@ func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
 		v.failAt(at, rulePassed, "%q does not start behind anybody", a.Workload)
 	}
 	if !slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool {
-		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && (r.Promise.At.After(v.state.Now) || r.Promise.Rule == allot.ByGathering) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
+		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && (micros(r.Promise.At) > v.now() || r.Promise.Rule == allot.ByGathering) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
 			return slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
 				return t.Node == p.Node && (len(p.Devices) == 0 || len(t.Devices) == 0 || closedTo{devices: p.Devices}.has(t.Devices))
 			})

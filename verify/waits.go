@@ -67,6 +67,10 @@ func (v *promising) waitsFor(p *promised) {
 		}
 	}
 	for k, id := range named {
+		if v.workloads[id] == nil {
+			v.fail(p.path, ruleNames, "no workload %q", id)
+			return
+		}
 		if w.gone[id] = true; k > 0 && named[k-1] >= id {
 			v.fail(p.path, ruleReasons, "%q is not behind %q", id, named[k-1])
 		}
