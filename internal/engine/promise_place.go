@@ -292,9 +292,12 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	if !kept {
 		return false
 	}
+	moved := false
 	for i := range laid {
 		p := s.of(laid[i].work)
-		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !samePlaces(p.stays, laid[i].stays)
+		same := samePlaces(p.stays, laid[i].stays)
+		moved = moved || !same
+		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !same
 		s.promises.profile.Release(p.work)
 		s.forgoing().giveUp(p.stays)
 		p.stays, p.lost = laid[i].stays, false
@@ -302,6 +305,9 @@ func (s promising) stillKept(bound func(*promise) bool) bool {
 	}
 	for i := range laid {
 		s.of(laid[i].work).firm = s.promises.displaced
+	}
+	if moved { // what they have left may serve another that is promised something
+		s.forgoing().free()
 	}
 	return true
 }
