@@ -49,6 +49,7 @@ type promises struct {
 	// displaced: some have been laid elsewhere, maybe on what is held for others that yield to who is
 	// being placed; these are laid again once it is.
 	displaced bool
+	foresight
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 	givenUp
@@ -61,6 +62,7 @@ type promise struct {
 	entitled bool
 	order    int32 // 0 of those that the state had
 	at       int64
+	from     int64 // in a forecast, before which it does not begin
 	duration int64
 	unit     gang.Unit
 	asks     quota.Amounts
