@@ -52,6 +52,20 @@ reserve m from=6h until=8h on n1 n2 n3
 submit a gpu=1 for=2h at=0h
 now 1h
 `, `a: 8h on n1[0]`},
+		// A promise is told to whoever is told of it: s, which is within its lines and is promised nothing itself, is
+		// laid beside it.
+		"keeps what is promised": {`
+policy reserve.backfill=easy reserve.gangs-only no-consolidation
+nodes n1..n2 gpu=1
+queue p quota=0
+queue q quota=2
+run q/a gpu=1 for=10h limit=10h at=0h since=0h non-preemptible on n1
+run q/b gpu=1 for=4h limit=4h at=0h since=0h non-preemptible on n2
+submit p/c tasks=2 gpu=1 for=5h limit=5h at=0h
+submit q/s gpu=1 for=8h limit=8h at=1h
+now 1h
+`, `p/c: 10h on n1[0] n2[0] after a, b, promised
+q/s: 15h on n1[0] after c`},
 		// c rather waits until 10 h; v2 has gone for g, and nobody goes once more.
 		"makes no room": {`
 policy reserve.backfill=easy reserve.rather-wait=1h no-consolidation
@@ -101,6 +115,29 @@ now 1h
 `, `x: 2h on n1[0] after a
 y: 6h on n1[0] after x
 z: 10h on n1[0] after y`},
+		// It has let go after 2 h, and asks for nothing for as long.
+		"behind what it gathered": {`
+policy reserve.backfill=easy reserve.gather reserve.max-hold=2h no-consolidation
+nodes n1..n3 gpu=1
+run x gpu=1 at=0h since=0h non-preemptible on n1
+run b gpu=1 for=3h limit=3h at=0h since=0h non-preemptible on n3
+submit g tasks=2 gpu=1 for=1h limit=1h at=0h held-since=0h
+promise g rule=gathering made=0h on n1[0] n2[0]
+now 2h
+`, `g: 4h on n2[0] n3[0] after b`},
+		// What q keeps from lending binds nobody once it is promised, so that all are tried earlier: not before its time.
+		"where something is kept from lending": {`
+policy no-consolidation
+nodes n1..n2 gpu=1
+queue q quota=2 lend=1
+queue r quota=0
+run r/a gpu=1 for=2h at=0h since=0h on n1
+run r/b gpu=1 for=3h at=0h since=0h on n2
+submit r/w gpu=1 for=1h not-before=5h at=0h
+submit q/v tasks=2 gpu=1 for=1h at=0h not-before=7h
+now 1h
+`, `q/v: 7h on n1[0] n2[0] after w
+r/w: 5h on n1[0] after a, b`},
 		// What asks for nothing yet is no demand: of 4 GPUs b and r have a share of 2 each, and d is first; beside what l
 		// asks b would have 1, and e would be first.
 		"counts for nothing before": {`
@@ -178,20 +215,20 @@ now 1h
 `, `c: 10h on n1[0] n2[0] after a, u
 s: 15h on n1[0] after c
 u: 4h on n2[0] after b`},
-		// At 5 h w stands before s, which has not started, and behind c, whatever it asks.
+		// At 5 h w stands behind c, and so does v behind s and w; s has asked before, and keeps its time.
 		"and to its time": {`
 policy queueing=strict-queue no-consolidation
 nodes n1..n2 gpu=1
 run a gpu=1 for=10h limit=10h at=0h since=0h non-preemptible on n1
 submit c tasks=2 gpu=1 for=5h limit=5h at=0h
-submit w gpu=1 for=1h limit=1h at=1s not-before=5h
+submit w tasks=2 gpu=1 for=1h limit=1h at=1s not-before=5h
 submit s gpu=1 for=1h limit=1h at=1h
-submit v gpu=1 for=1h limit=1h at=1h not-before=20h
+submit v gpu=1 for=1h limit=1h at=1h not-before=6h
 now 1h
 `, `c: 10h on n1[0] n2[0] after a
 s: 15h on n1[0] after c
-v: 20h on n1[0] after s
-w: 15h on n2[0] after c`},
+v: 17h on n1[0] after w
+w: 16h on n1[0] n2[0] after s`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(one.want, forecastOf(t, one.state)); diff != "" {

@@ -149,8 +149,8 @@ d/q/limited: never, as far as is known`},
 	}
 }
 
-// B10: everybody who waits has a forecast, in the plan's order, none is before now, and the
-// decision is what it was.
+// B10: everybody who waits has a forecast, in the plan's order, none is before now, and none is now but where
+// somebody is leaving; what the plan promises is what is told, and the decision is what it was.
 func TestForecastsOfScenarios(t *testing.T) {
 	later, awaited := 0, 0
 	for i, s := range scenarioStates() {
@@ -176,6 +176,7 @@ func TestForecastsOfScenarios(t *testing.T) {
 			if f.Start.After(s.Now) {
 				later++
 			}
+			checkPlayedOn(t, s, before, &f)
 			if never(f) && len(f.WaitsFor) > 0 {
 				awaited++
 			}
@@ -189,5 +190,25 @@ func TestForecastsOfScenarios(t *testing.T) {
 	}
 	if later < 3 || awaited < 3 {
 		t.Errorf("only %d are expected later, and of %d that never start it is told for whom they wait", later, awaited)
+	}
+}
+
+// checkPlayedOn checks that a forecast is of the plan: who is promised something starts then and there, and nobody
+// at once whom the plan has refused.
+func checkPlayedOn(t *testing.T, s *allot.State, p *allot.Plan, f *Forecast) {
+	t.Helper()
+	at := slices.IndexFunc(p.Reservations, func(r allot.PlannedReservation) bool {
+		return r.Workload == f.Workload && r.Change != allot.PromiseWithdrawn
+	})
+	switch leaves := slices.ContainsFunc(s.Workloads, func(k allot.Workload) bool {
+		return slices.ContainsFunc(k.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating })
+	}) || slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return a.Kind != allot.Start && a.Kind != allot.Resize }); {
+	case f.Held:
+	case at >= 0:
+		if r := &p.Reservations[at].Promise; !r.At.Equal(f.Start) || !cmp.Equal(r.Tasks, f.Tasks) || !f.Promised {
+			t.Errorf("%v, and it is promised %v at %v\n%s", f, r.Tasks, r.At, scenario.Format(s))
+		}
+	case f.Start.Equal(s.Now) && !leaves:
+		t.Errorf("%v, which the plan has refused\n%s\n%v", f, scenario.Format(s), p)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // foresight is what a solver knows of that; in a solve it is zero.
 type foresight struct {
 	// foresees: promises are those of a forecast. passes: the pool promises nothing itself, so that it keeps
-	// nobody from passing who may take longer than is expected.
+	// nobody from passing who may last longer than is expected.
 	foresees, passes bool
 	// from is before which the workload does not begin that is laid next.
 	from int64
@@ -183,6 +183,16 @@ func (s foreseeing) noteStop(leaf int, one stop) {
 		}
 	}
 	*list = append(*list, one)
+}
+
+// lasts is for how long places are looked for to be free: as long as a promise is expected to last, and whether it
+// leaves others as they stand is asked of each of these then (leavesOthers). In a forecast of very many, of which most
+// would be refused again and again by that, it is as long as it may last, as for who starts.
+func (s promising) lasts(p *promise) int64 {
+	if s.promises.foresees && !s.promises.passes {
+		return s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times)
+	}
+	return p.duration
 }
 
 // refusedNow says whether a promise would begin at once at the places that were found, though nobody is leaving

@@ -137,7 +137,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 	if entitled {
 		lifted = s.lift(func(other *promise) bool { return !other.entitled })
 	}
-	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: p.duration}) {
+	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.lasts(p)}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
 	return p, lifted, s.gathering().gather(p)
@@ -178,10 +178,10 @@ func (s promising) earlier(p *promise) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
 	before := *p
 	before.stays = slices.Clone(p.stays)
-	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: p.duration}
+	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.lasts(p)}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
-		window.Before, window.Duration = placement.Never, p.duration
+		window.Before, window.Duration = placement.Never, s.lasts(p)
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)
 	if !found {

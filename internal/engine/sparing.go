@@ -275,7 +275,7 @@ func (s sparing) behindDue(due *promise, r reach, trial bool) []*promise {
 // too where it lasts as long as it may, and not only as long as it is expected to (B5). It does not
 // stand so behind the places that it had before.
 func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
-	if p.gathers || s.promises.passes {
+	if p.gathers || s.promises.foresees { // its window is free for as long as it may last
 		return true
 	}
 	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
