@@ -45,6 +45,30 @@ submit s gpu=1 for=1h at=1h limit=2h
 now 1h
 `, `c: 10h on n1[0] n2[0] after a, s, promised
 s: 2h on n2[0] after b`},
+		"does not pass later without a limit": {`
+policy reserve.backfill=easy no-consolidation
+nodes n1..n2 gpu=1
+run a gpu=1 for=10h limit=10h at=0h since=0h non-preemptible on n1
+run b gpu=1 for=2h limit=2h at=0h since=0h non-preemptible on n2
+submit c tasks=2 gpu=1 for=5h limit=5h at=0h
+submit s gpu=1 for=1h at=1h
+now 1h
+`, `c: 10h on n1[0] n2[0] after a, b, promised
+s: 15h on n1[0] after c`},
+		// There is a GPU for m, with which n could reclaim what ran there before (M9); so there is until old has ended.
+		"exposes nobody": {`
+policy preset=osmo exit=3006:fail
+nodes n0 gpu=1
+nodes n1 gpu=2
+queue p1 quota=2
+queue p2 nodes=n0 quota=1
+run p1/old class=LOW gpu=1 for=10h at=0h since=0h on n0
+submit p1/l class=LOW gpu=1 for=20h at=1h
+submit p1/m class=LOW gpu=1 for=1h at=2h
+submit p2/n gpu=1 for=1h at=3h
+now 3h
+`, `p1/m: 10h on n1[1]
+p2/n: 10h on n0[0] after old`},
 		"does not pass a reservation": {`
 policy no-consolidation
 nodes n1..n3 gpu=1
@@ -104,17 +128,17 @@ run a gpu=1 for=10h at=0h since=0h on n1
 submit w gpu=1 for=1h not-before=5h at=0h
 now 1h
 `, `w: 10h on n1[0] after a`},
-		// x asks before y and z do, which have been submitted before it; of these y asks first, and of one kind with it.
+		// x asks before y and z do, which have been submitted before it; of these z asks first. All are alike.
 		"beside who asks before": {`
 nodes n1 gpu=1
 run a gpu=1 for=2h at=0h since=0h on n1
-submit z gpu=1 for=4h not-before=6h at=1s
-submit y gpu=1 for=4h not-before=5h at=2s
+submit y gpu=1 for=4h not-before=6h at=1s
+submit z gpu=1 for=4h not-before=5h at=2s
 submit x gpu=1 for=4h at=3s
 now 1h
 `, `x: 2h on n1[0] after a
-y: 6h on n1[0] after x
-z: 10h on n1[0] after y`},
+y: 10h on n1[0] after z
+z: 6h on n1[0] after x`},
 		// It has let go after 2 h, and asks for nothing for as long.
 		"behind what it gathered": {`
 policy reserve.backfill=easy reserve.gather reserve.max-hold=2h no-consolidation
@@ -215,20 +239,24 @@ now 1h
 `, `c: 10h on n1[0] n2[0] after a, u
 s: 15h on n1[0] after c
 u: 4h on n2[0] after b`},
-		// At 5 h w stands behind c, and so does v behind s and w; s has asked before, and keeps its time.
+		// At 5 h u stands behind c, w behind u, and at 6 h v, for which n3 is free, behind all of them; s has asked
+		// before that, and keeps its time.
 		"and to its time": {`
 policy queueing=strict-queue no-consolidation
-nodes n1..n2 gpu=1
+nodes n1..n2 gpu=1 label=a:1
+nodes n3 gpu=1 label=b:1
 run a gpu=1 for=10h limit=10h at=0h since=0h non-preemptible on n1
-submit c tasks=2 gpu=1 for=5h limit=5h at=0h
-submit w tasks=2 gpu=1 for=1h limit=1h at=1s not-before=5h
-submit s gpu=1 for=1h limit=1h at=1h
-submit v gpu=1 for=1h limit=1h at=1h not-before=6h
+submit c tasks=2 gpu=1 for=5h limit=5h at=0h selector=a:1
+submit u gpu=1 for=1h limit=1h at=1s not-before=5h selector=a:1
+submit w tasks=2 gpu=1 for=1h limit=1h at=2s not-before=5h selector=a:1
+submit s gpu=1 for=1h limit=1h at=1h selector=a:1
+submit v gpu=1 for=1h limit=1h at=1h not-before=6h selector=b:1
 now 1h
 `, `c: 10h on n1[0] n2[0] after a
 s: 15h on n1[0] after c
-v: 17h on n1[0] after w
-w: 16h on n1[0] n2[0] after s`},
+u: 15h on n2[0] after c
+v: 16h on n3[0]
+w: 16h on n1[0] n2[0] after s, u`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(one.want, forecastOf(t, one.state)); diff != "" {
