@@ -45,15 +45,18 @@ type Forecast struct {
 var ErrForecast = errors.New("explain: a forecast looks at one workload or more")
 
 // Forecasts says of every workload that waits after a decision when it would start if
-// nothing else came, in the order of the plan's Pending (B10): the plan is begun, all that is
-// left is promised its earliest time in its turn, as by conservative backfill, and nobody is
-// promised anything for keeps. At most so many workloads of a pool are looked at;
+// nothing else came, in the order of the plan's Pending (B10). It is the plan, played on: what that promises
+// stands, and all that is left is laid at its earliest time in its turn, as by conservative backfill, and in a pool
+// that promises anything so that it has left by its limit before what is promised to another. Whom the plan has
+// refused does not start before something changes, who may not pass the head of a queue not before that does (O4),
+// and who waits for its NotBefore not before that; who asks then finds what those were told who had asked
+// before. Nobody is promised anything for keeps. At most so many workloads of a pool are looked at;
 // the others are told as Unlooked. It is as sure as the durations are (B1): starts
 // that room will be made for may come earlier, and what comes and stands before it makes
 // them later.
 //
-// The error is the context's, or ErrForecast. It costs a solve in which so many
-// promises are made, each beside all before it, and of each all nodes are read once at its time: with as many
+// The error is the context's, or ErrForecast. It costs as much as so many
+// promises, each beside all before it, and of each all nodes are read once at its time: with as many
 // nodes as gangs that is the square of how many are looked at, which is what most bounds. On 1,000 full nodes
 // all of 1,000 gangs take about 0.25 s. Where some never start, as far as is known, it costs as much again to tell
 // what they wait for.
