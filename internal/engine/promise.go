@@ -50,6 +50,7 @@ type promises struct {
 	// displaced: some have been laid elsewhere, maybe on what is held for others that yield to who is
 	// being placed; these are laid again once it is.
 	displaced bool
+	foresight
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 	givenUp
@@ -63,6 +64,7 @@ type promise struct {
 	order    int32 // 0 of those that the state had
 	rank     int32 // its place among those of its pass, see [promising.compare]
 	at       int64
+	from     int64 // in a forecast, before which it does not begin
 	duration int64
 	unit     gang.Unit
 	asks     quota.Amounts
@@ -239,7 +241,7 @@ func (s promising) rankKept() {
 // admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
 // when its time has come beside those that are: it is one of the first pass then (B4).
 func (s promising) admitToLines(p *promise) bool {
-	if p.entitled || p.gathers || p.lost || p.beyondAt == s.pool.Changes+1 {
+	if p.entitled || p.gathers || p.lost || s.promises.foresees || p.beyondAt == s.pool.Changes+1 {
 		return false
 	}
 	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
@@ -256,6 +258,9 @@ func (s promising) admitToLines(p *promise) bool {
 // its leaf one for whom stands before it (B4). One whose time has come makes way for who starts, and not for who
 // would wait.
 func (s promising) yields(p, to *promise) bool {
+	if s.promises.foresees { // all that the plan promises stands in a forecast
+		return false
+	}
 	if p.entitled != to.entitled {
 		return to.entitled
 	}
@@ -367,7 +372,7 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {
-		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
+		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: s.lasts(p)})
 	}
 	if !found && !gathered && p.was != nil && p.was.Gathers { // a time was known for it, and is none any more
 		found = s.gathering().gatherAgain(p)

@@ -176,10 +176,10 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 	d := w.Definition(&w.Works[it.ID], it.Form)
 	p = &promise{
 		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
-		unit: d.Unit, asks: d.Asks,
+		unit: d.Unit, asks: d.Asks, from: s.promises.from,
 	}
 	lifted = s.lift(func(other *promise) bool { return s.yields(other, p) })
-	if s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) {
+	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.lasts(p)}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
 	return p, lifted, s.gathering().gather(p)
@@ -224,10 +224,10 @@ func (s promising) earlier(p *promise) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
 	before := *p
 	before.stays = slices.Clone(p.stays)
-	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
+	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.lasts(p)}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
-		window.Before, window.Duration = placement.Never, p.duration
+		window.Before, window.Duration = placement.Never, s.lasts(p)
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)
 	beyond := found && p.entitled && !s.entitledAt(p) // who yields to it at its time need not before
