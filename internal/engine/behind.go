@@ -59,7 +59,7 @@ func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.Behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && !s.promising().laying().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.
@@ -163,7 +163,7 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 	}
 	x := s.pool.Index
 	for _, p := range slices.Clone(s.promises.list) {
-		if !bound(p) || s.hasComeFor(p) || s.promising().standsBefore(r.work, f, p) {
+		if !bound(p) || s.hasComeFor(p) || s.promising().laying().standsBefore(r.work, f, p) {
 			continue
 		}
 		others := func(other *promise) bool { return other != p && bound(other) }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -141,7 +140,7 @@ func (s promising) keep() error {
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
-	s.rankKept()
+	s.laying().rankKept()
 	for len(s.promises.list) > s.pool.Policy.Reserve.Depth { // of a policy that promised more
 		last := s.promises.list[len(s.promises.list)-1]
 		v := cluster.NewVerdict(cluster.PromiseChanged, last.form, s.index)
@@ -180,7 +179,7 @@ func (s promising) read(i int32) *promise {
 		p.stays = append(p.stays, placement.Stay{Place: place})
 	}
 	asks, err := s.unitAsks(d, p.unit, true)
-	if err != nil || !slices.ContainsFunc(s.unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
+	if err != nil || !slices.ContainsFunc(unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
 		return nil
 	}
 	p.asks = slices.Clone(asks)
@@ -194,7 +193,7 @@ func startsAnew(k *cluster.Work) bool {
 }
 
 // unitsOf are the units by which a workload that holds nothing may start.
-func (s promising) unitsOf(d *cluster.Definition) []gang.Unit {
+func unitsOf(d *cluster.Definition) []gang.Unit {
 	if !d.Unsure {
 		return []gang.Unit{d.Unit}
 	}
@@ -212,59 +211,6 @@ func (s promising) window(p *promise) {
 			at++
 		}
 	}
-}
-
-// compare orders promises: those within their lines first; of a pass those that the state had by time and ID, then
-// the others as they were made, but for one that stands in its leaf before some that were: it goes before them (B4).
-func (promising) compare(a, b *promise) int {
-	if a.entitled != b.entitled {
-		if a.entitled {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a.rank, b.rank)
-}
-
-// rankKept puts the promises of the state in their order.
-func (s promising) rankKept() {
-	all := &s.promises
-	slices.SortFunc(all.list, func(a, b *promise) int {
-		return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
-	})
-	for _, p := range all.list {
-		p.rank, all.ranks = all.ranks, all.ranks+1
-	}
-	slices.SortStableFunc(all.list, s.compare)
-}
-
-// admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
-// when its time has come beside those that are: it is one of the first pass then (B4).
-func (s promising) admitToLines(p *promise) bool {
-	if p.entitled || p.gathers || p.lost || s.promises.foresees || p.beyondAt == s.pool.Changes+1 {
-		return false
-	}
-	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
-		p.beyondAt = s.pool.Changes + 1
-		return false
-	}
-	p.entitled = true
-	slices.SortStableFunc(s.promises.list, s.compare)
-	s.changed()
-	return true
-}
-
-// yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
-// its leaf one for whom stands before it (B4). One whose time has come makes way for who starts, and not for who
-// would wait.
-func (s promising) yields(p, to *promise) bool {
-	if s.promises.foresees { // all that the plan promises stands in a forecast
-		return false
-	}
-	if p.entitled != to.entitled {
-		return to.entitled
-	}
-	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
 }
 
 // changed notes that what is held has changed so that somebody may be served who was not.
@@ -290,7 +236,7 @@ func (s promising) layAgain() error {
 		return nil
 	}
 	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.Changes+1
-	slices.SortStableFunc(all.list, s.compare)
+	slices.SortStableFunc(all.list, s.laying().compare)
 	var broken []*promise
 	for _, p := range firmFirst(all.list) {
 		if s.stands(p) {
@@ -368,7 +314,7 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	cause := s.telling().causeOf(p, was)
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
-	lifted := s.lift(func(other *promise) bool { return s.yields(other, p) })
+	lifted := s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {

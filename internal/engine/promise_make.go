@@ -46,47 +46,11 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	if all, own := s.staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
+	if all, own := s.laying().staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
 		s.promises.passed = true
 		return false
 	}
 	return true
-}
-
-// staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
-func (s promising) staying(to *promise) (all, own int) {
-	w := s.world
-	for _, p := range s.promises.list {
-		if s.yields(p, to) {
-			continue
-		}
-		all++
-		if w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[to.work], to.form).Queue {
-			own++
-		}
-	}
-	return all, own
-}
-
-// tooMany is the last promise that has to go for one that has been made, as there may not be so many in all, or of its
-// queue (B4), or nil.
-func (s promising) tooMany(made *promise) *promise {
-	w, r, own := s.world, &s.pool.Policy.Reserve, 0
-	isOwn := func(p *promise) bool {
-		return w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[made.work], made.form).Queue
-	}
-	for _, p := range s.promises.list {
-		if isOwn(p) {
-			own++
-		}
-	}
-	tooMany, tooManyOwn := len(s.promises.list) > r.Depth, r.MaxPromises > 0 && own > r.MaxPromises
-	for _, p := range slices.Backward(s.promises.list) {
-		if s.yields(p, made) && (tooMany || tooManyOwn && isOwn(p)) {
-			return p
-		}
-	}
-	return nil
 }
 
 // waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
@@ -109,7 +73,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	p, lifted, found := s.layNew(it, s.phase == withinLines)
 	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
 		s.layBack(lifted, nil)
-		staying, _ := s.staying(&promise{work: it.ID, form: it.Form})
+		staying, _ := s.laying().staying(&promise{work: it.ID, form: it.Form})
 		full := staying >= s.pool.Policy.Reserve.Depth
 		if all.passed = all.passed || full; full {
 			return false
@@ -131,9 +95,9 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		s.layBack(lifted, nil)
 		return false
 	}
-	s.rank(p)
+	s.laying().rank(p)
 	all.add(p) // its queues count it when others are held again
-	slices.SortStableFunc(all.list, s.compare)
+	slices.SortStableFunc(all.list, s.laying().compare)
 	broken := s.layBack(lifted, p)
 	all.made++
 	s.decision.Changed = s.decision.Changed || all.sought
@@ -143,7 +107,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
 		p.tried = s.pool.Freed + 1
 	}
-	for last := s.tooMany(p); last != nil; last = s.tooMany(p) {
+	for last := s.laying().tooMany(p); last != nil; last = s.laying().tooMany(p) {
 		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
 		s.withdraw(last, s.yieldsTo(last, p))
 	}
@@ -151,22 +115,6 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}
 	return true
-}
-
-// rank gives a promise that is made its place in its pass: before those that make way for it, else behind all.
-func (s promising) rank(p *promise) {
-	all := &s.promises
-	p.rank, all.ranks = all.ranks, all.ranks+1
-	at := slices.IndexFunc(all.list, func(other *promise) bool { return other.entitled == p.entitled && s.yields(other, p) })
-	if at < 0 {
-		return
-	}
-	p.rank = all.list[at].rank
-	for _, other := range all.list {
-		if other.rank >= p.rank {
-			other.rank++
-		}
-	}
 }
 
 // layNew lays a new promise, within its lines or beyond them, and says whether it may be held. Others are lifted
@@ -178,7 +126,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
 		unit: d.Unit, asks: d.Asks, from: s.promises.from,
 	}
-	lifted = s.lift(func(other *promise) bool { return s.yields(other, p) })
+	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
 	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.lasts(p)}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
@@ -197,7 +145,7 @@ func (s promising) improve() (moved bool, err error) {
 			if s.of(p.work) != p {
 				continue
 			}
-			some = s.admitToLines(p) || some
+			some = s.laying().admitToLines(p) || some
 			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 {
 				continue
 			}

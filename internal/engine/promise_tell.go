@@ -140,7 +140,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 func (s telling) mayYieldTo(p *promise, i int32) bool {
 	w := s.world
 	f := w.FormOf(&w.Works[i], w.Works[i].Current)
-	return f.Queue != w.FormOf(&w.Works[p.work], p.form).Queue || s.standsBefore(i, f, p)
+	return f.Queue != w.FormOf(&w.Works[p.work], p.form).Queue || s.laying().standsBefore(i, f, p)
 }
 
 // standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
+)
+
+// Promises are laid in two passes, first those of whoever is within its lines, and in each the kept ones before the
+// new (B4). What is said of that order is here; the loop is in promise_make.go.
+
+// laying is what a solver asks about the order in which promises are laid.
+type laying struct{ promising }
+
+func (s promising) laying() laying { return laying{s} }
+
+// compare orders promises: those within their lines first; of a pass those that the state had by time and ID, then
+// the others as they were made, but for one that stands in its leaf before some that were: it goes before them (B4).
+func (laying) compare(a, b *promise) int {
+	if a.entitled != b.entitled {
+		if a.entitled {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.rank, b.rank)
+}
+
+// rankKept puts the promises of the state in their order.
+func (s laying) rankKept() {
+	all := &s.promises
+	slices.SortFunc(all.list, func(a, b *promise) int {
+		return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
+	})
+	for _, p := range all.list {
+		p.rank, all.ranks = all.ranks, all.ranks+1
+	}
+	slices.SortStableFunc(all.list, s.compare)
+}
+
+// admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
+// when its time has come beside those that are: it is one of the first pass then (B4).
+func (s laying) admitToLines(p *promise) bool {
+	if p.entitled || p.gathers || p.lost || s.promises.foresees || p.beyondAt == s.pool.Changes+1 {
+		return false
+	}
+	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
+		p.beyondAt = s.pool.Changes + 1
+		return false
+	}
+	p.entitled = true
+	slices.SortStableFunc(s.promises.list, s.compare)
+	s.changed()
+	return true
+}
+
+// yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
+// its leaf one for whom stands before it (B4). One whose time has come makes way for who starts, and not for who
+// would wait.
+func (s laying) yields(p, to *promise) bool {
+	if s.promises.foresees { // all that the plan promises stands in a forecast
+		return false
+	}
+	if p.entitled != to.entitled {
+		return to.entitled
+	}
+	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
+}
+
+// staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
+func (s laying) staying(to *promise) (all, own int) {
+	w := s.world
+	for _, p := range s.promises.list {
+		if s.yields(p, to) {
+			continue
+		}
+		all++
+		if w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[to.work], to.form).Queue {
+			own++
+		}
+	}
+	return all, own
+}
+
+// tooMany is the last promise that has to go for one that has been made, as there may not be so many in all, or of its
+// queue (B4), or nil.
+func (s laying) tooMany(made *promise) *promise {
+	w, r, own := s.world, &s.pool.Policy.Reserve, 0
+	isOwn := func(p *promise) bool {
+		return w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[made.work], made.form).Queue
+	}
+	for _, p := range s.promises.list {
+		if isOwn(p) {
+			own++
+		}
+	}
+	tooMany, tooManyOwn := len(s.promises.list) > r.Depth, r.MaxPromises > 0 && own > r.MaxPromises
+	for _, p := range slices.Backward(s.promises.list) {
+		if s.yields(p, made) && (tooMany || tooManyOwn && isOwn(p)) {
+			return p
+		}
+	}
+	return nil
+}
+
+// rank gives a promise that is made its place in its pass: before those that make way for it, else behind all.
+func (s laying) rank(p *promise) {
+	all := &s.promises
+	p.rank, all.ranks = all.ranks, all.ranks+1
+	at := slices.IndexFunc(all.list, func(other *promise) bool { return other.entitled == p.entitled && s.yields(other, p) })
+	if at < 0 {
+		return
+	}
+	p.rank = all.list[at].rank
+	for _, other := range all.list {
+		if other.rank >= p.rank {
+			other.rank++
+		}
+	}
+}
+
+// goesBefore says whether what would start of a workload in a form, or what it grows by beyond its minimum, is of the
+// leaf of who has a promise and stands before it (O1).
+func (s laying) goesBefore(i int32, f *cluster.Form, grows bool, p *promise) bool {
+	if other := s.world.FormOf(&s.world.Works[p.work], p.form); grows && other.Priority == f.Priority {
+		return false // who is below a minimum goes before who is at one
+	}
+	return s.standsBefore(i, f, p)
+}
+
+// standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
+// before it, were neither to hold anything (O1).
+func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
+	return division.Of(s.world).Precedes(i, f, p.work, p.form)
+}
+
