@@ -135,4 +135,3 @@ func (s laying) goesBefore(i int32, f *cluster.Form, grows bool, p *promise) boo
 func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 	return division.Of(s.world).Precedes(i, f, p.work, p.form)
 }
-
