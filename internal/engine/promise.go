@@ -151,7 +151,7 @@ func (s promising) keep() error {
 }
 
 // read reads a promise of the state; nil is one of a workload that does not wait any more,
-// or asks something else, or for whom places are gathered where the policy gathers none any more.
+// or asks something else, be it that its places are to be together otherwise (T2, T3), or for whom places are gathered where the policy gathers none any more.
 func (s promising) read(i int32) *promise {
 	w := s.world
 	k := &w.Works[i]
@@ -178,6 +178,9 @@ func (s promising) read(i int32) *promise {
 		}
 		p.stays = append(p.stays, placement.Stay{Place: place})
 	}
+	if !p.lost && !obeys(s.Solver, p, d) {
+		return nil
+	}
 	asks, err := s.unitAsks(d, p.unit, true)
 	if err != nil || !slices.ContainsFunc(unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
 		return nil
@@ -185,6 +188,18 @@ func (s promising) read(i int32) *promise {
 	p.asks = slices.Clone(asks)
 	s.window(p)
 	return p
+}
+
+// obeys says whether the places of a promise of the state are together and apart as the workload asks.
+func obeys(s *Solver, p *promise, d *cluster.Definition) bool {
+	if !d.Gang.Constrained() {
+		return true
+	}
+	held := make([]gang.Held, len(p.stays))
+	for i, t := range p.was.Tasks {
+		held[i] = gang.Held{Set: t.Set, Index: t.Index, Node: p.stays[i].Place.Node}
+	}
+	return s.placer.Obeyed(d.Gang, held)
 }
 
 // startsAnew says whether a workload waits to start, be it that all that ran of it is leaving first (S5).
