@@ -111,37 +111,37 @@ func SRSF() Scheduler {
 // run stand before those that wait in each queue, which keeps the order otherwise.
 // It crosses a limit when it has worked for that long in all, in whole seconds rounded
 // up; a crossing that was foreseen of a job that has stopped since is no event. It looks at
-// counts alone: one node has all GPUs.
+// counts alone: each GPU that a job asks may be on any node, and a job runs when it has all.
 func LAS() Scheduler {
 	s := FirstFit()
-	s.Name, s.counts = "las", true
+	s.Name, s.scatters = "las", true
 	s.ranking = func() ranking {
 		return &byAttained{limits: []int64{3250, 7200}, queues: make([][]*job, 3), level: make(map[*job]int), foreseen: make(map[*job]uint64)}
 	}
-	s.Cluster = func(state *allot.State) {
-		withoutQuotas(state)
-		slots := int64(0)
-		for i := range state.Nodes {
-			slots += 1000*int64(len(state.Nodes[i].Devices)) + state.Nodes[i].Capacity[Slots]
-		}
-		state.Nodes = []allot.Node{{ID: "all", Capacity: map[string]int64{Slots: slots}}}
-		for i := range state.Pools {
-			state.Pools[i].Nodes = allot.NodeSet{}
-		}
-		for i := range state.Queues {
-			state.Queues[i].Nodes = allot.NodeSet{}
-		}
-	}
 	s.Submit = func(j *Job, w *allot.Workload) {
 		plain(j, w)
-		asks := int64(0)
-		for i := range w.PodSets {
-			asks += int64(w.PodSets[i].Count) * milli(&w.PodSets[i].Request, 0)
-		}
 		w.Groups, w.Topology = nil, allot.Topology{}
-		w.PodSets = []allot.PodSet{{Count: 1, Request: allot.Request{Resources: map[string]int64{Slots: asks}}}}
+		scattered := make([]allot.PodSet, len(w.PodSets))
+		for i := range w.PodSets {
+			scattered[i] = scatter(&w.PodSets[i])
+		}
+		w.PodSets = scattered
 	}
 	return s
+}
+
+// scatter is a pod set of as many GPUs, each for a task of its own, and of nothing else.
+func scatter(p *allot.PodSet) allot.PodSet {
+	asks := p.Request.GPU
+	tasks := max(asks.Count, 1)
+	out := allot.PodSet{Name: p.Name, Count: p.Count * tasks, Request: allot.Request{GPU: allot.GPURequest{Milli: asks.Milli, Memory: asks.Memory}}}
+	if asks.Count > 0 {
+		out.Request.GPU.Count = 1
+	}
+	if slots, asked := p.Request.Resources[Slots]; asked {
+		out.Request.Resources = map[string]int64{Slots: slots}
+	}
+	return out
 }
 
 // FairShare is weighted fair share alone: no quotas, the GPUs are divided among the

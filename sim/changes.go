@@ -49,7 +49,7 @@ func (e *engine) change(c *Change) error {
 	default:
 		at, known := e.nodes[c.Node]
 		if !known {
-			return nil // counted in one, as for 2D-LAS
+			return nil // the scheduler compared has no such node
 		}
 		e.library.nodes = append(e.library.nodes, at)
 		e.changeNode(c, &state.Nodes[at])

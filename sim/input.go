@@ -355,7 +355,7 @@ func (j *Job) unit() int64 {
 }
 
 // Slots is a resource of nodes without devices that counts as GPUs, in milli: for
-// schedulers that look at counts alone.
+// clusters of which nothing but the number of GPUs matters.
 const Slots = "gpu-slots"
 
 // milli is what one task of the request is charged in milli-GPU; smallest is the

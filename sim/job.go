@@ -233,16 +233,17 @@ func began(t *allot.Task) time.Duration {
 	return t.Started.Sub(epoch)
 }
 
-// speed is that of the job with the tasks that run, on the GPUs that they have. Where jobs
-// are counted as one task it is that of all.
+// speed is that of the job with the tasks that run, on the GPUs that they have. Where its
+// GPUs are scattered it runs with all of them or not at all.
 func (e *engine) speed(j *job) int64 {
-	if e.scheduler.counts {
-		return j.unit()
+	speed := j.Job.speed(j.workers)
+	if e.scheduler.scatters {
+		speed = j.fullSpeed()
 	}
 	if len(j.ModelSpeed) > 0 {
-		return j.Job.speed(j.workers) * j.pace
+		return speed * j.pace
 	}
-	return j.Job.speed(j.workers)
+	return speed
 }
 
 // resume begins to work, or goes on after a checkpoint.
@@ -407,7 +408,7 @@ func (e *engine) settle(j *job) {
 	if j.slot >= 0 {
 		e.keepPartial(w)
 		e.promises.tell(e, j, w)
-		wants = len(w.Tasks) != j.n || j.n != e.full(j)
+		wants = len(w.Tasks) != j.n || j.n != inFull(w)
 	}
 	if wants != j.wants {
 		j.wants = wants
@@ -415,12 +416,12 @@ func (e *engine) settle(j *job) {
 	}
 }
 
-// full is how many tasks the job has when it runs in full.
-func (e *engine) full(j *job) int {
-	if e.scheduler.counts {
-		return 1
+// inFull is how many tasks a workload has when it runs in full.
+func inFull(w *allot.Workload) (tasks int) {
+	for i := range w.PodSets {
+		tasks += w.PodSets[i].Count
 	}
-	return j.tasks()
+	return tasks
 }
 
 func sign(up bool) int {

@@ -115,8 +115,8 @@ type Scheduler struct {
 	// ranking makes the order in which everything is planned anew at each decision;
 	// nil goes on from what runs.
 	ranking func() ranking
-	// counts: each job is one task that asks for [Slots].
-	counts bool
+	// scatters: each GPU that a job asks is a task of its own, so that all places are alike.
+	scatters bool
 }
 
 // replans: everything is planned anew at each decision.
