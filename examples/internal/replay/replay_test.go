@@ -191,6 +191,43 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestResumeInterrupted: a run that was interrupted is not taken for the one before it, whose
+// folder it writes, nor for one that is complete.
+func TestResumeInterrupted(t *testing.T) {
+	folder := t.TempDir()
+	args := []string{"-jobs", "300", "-nodes", "3", "-policies", "osmo", "-out", folder}
+	run := func(ctx context.Context, args ...string) string {
+		var stdout, stderr bytes.Buffer
+		if code := runUntil(ctx, args, &stdout, &stderr); code != program.OK {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		return stdout.String()
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	want := run(context.Background(), args...)
+	for _, again := range [][]string{args, append(args, "-costs")} {
+		if got := run(ended, again...); !strings.Contains(got, "(partial)") {
+			t.Fatalf("it was not interrupted: %s", got)
+		}
+		if got := run(context.Background(), append(args, "-resume")...); got != want {
+			t.Errorf("%q: resumed it is another run: %s", again, got)
+		}
+	}
+	summary := filepath.Join(folder, "osmo-100-1", "summary.json")
+	text, err := os.ReadFile(summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"partial": false`), []byte(`"partial": true`), 1)
+	if err := os.WriteFile(summary, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(context.Background(), append(args, "-resume")...); got != want {
+		t.Errorf("what is partial is taken for complete: %s", got)
+	}
+}
+
 // TestOnce: seeds make one run of a trace without chance.
 func TestOnce(t *testing.T) {
 	var stdout, stderr bytes.Buffer

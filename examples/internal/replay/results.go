@@ -13,7 +13,8 @@ import (
 	"github.com/allotsched/allot/sim/trace"
 )
 
-// keyFile is the last file of a run's folder: it says of what the run is.
+// keyFile is the last file of a run's folder, and the first to go where the run is carried out
+// again: it says of what the run is, and that it is complete.
 const keyFile = "key"
 
 // key tells runs apart that may be unlike: it is of the trace and of every flag that has
@@ -46,7 +47,7 @@ func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 		return text
 	}
 	var summary report.Summary
-	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" {
+	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
 		return false
 	}
 	if r.picture = read("picture.json"); !json.Valid(r.picture) {

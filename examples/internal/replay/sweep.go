@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -170,10 +171,14 @@ func (s *Sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 	if s.resume && s.takeFrom(folder, r) {
 		return nil
 	}
+	key := filepath.Join(folder, keyFile)
+	if err := os.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := writeFiles(folder, r, o); err != nil || r.summary.Partial {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, keyFile), []byte(s.key(r)), 0o666)
+	return os.WriteFile(key, []byte(s.key(r)), 0o666)
 }
 
 // oneWithoutFiles carries out a run of which no files are wanted but perhaps the page.
