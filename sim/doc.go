@@ -66,9 +66,9 @@
 // them. Of whom nobody has asked that yet, as the decision is still to come or was not asked
 // for reasons, they are idle for [Untold].
 //
-// A wait counts from submission, a wait within a quota from when somebody waits with whom
-// the queue and all above it are within their quotas, both to the end of the run where they
-// do not end before. A job that has not ended has no completion time, and is counted as
+// A wait counts from submission, a wait within a quota from when somebody waits with whose
+// minimum, as far as it lacks, the queue and all above it are within their quotas, both to the
+// end of the run where they do not end before. A job that has not ended has no completion time, and is counted as
 // unfinished. What there is none of is absent and not 0.
 //
 // # Schedulers to compare

@@ -142,7 +142,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 
 // create makes a job of the input.
 func (e *engine) create(i int) *job {
-	j := &job{Job: &e.in.Jobs[i], index: i, slot: -1, cause: Untold, result: &e.results[i]}
+	j := &job{Job: &e.in.Jobs[i], index: i, slot: -1, lack: noLack, cause: Untold, result: &e.results[i]}
 	j.work = int64(j.Duration) * j.unit()
 	j.asks = j.Job.asks(e.smallest)
 	e.jobs[i], e.byID[j.Workload.ID] = j, j

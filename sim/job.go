@@ -50,9 +50,10 @@ type job struct {
 	// joins is from when tasks work that have come to a run that had begun, as far as
 	// they take their time to start.
 	joins map[taskName]time.Duration
-	// wanted is what it wants while it waits, cause what it was last told to wait for.
-	wanted int64
-	cause  Cause
+	// wanted is what it wants while it waits, lack the part without which it cannot run, cause
+	// what it was last told to wait for.
+	wanted, lack int64
+	cause        Cause
 	// touched: the workload has changed since the library was told of it; known: the
 	// library has it.
 	touched, known bool
@@ -161,7 +162,7 @@ func (j *job) beside() *Beside {
 // enter begins a phase; timers of the one before are void.
 func (e *engine) enter(j *job, p phase) {
 	e.account(j)
-	e.meter.phase(j, p)
+	e.meter.phase(e, j, p)
 	j.phase = p
 	j.epoch++
 }
@@ -368,7 +369,7 @@ func (e *engine) settle(j *job) {
 	e.library.touch(j)
 	w := e.workload(j)
 	h := e.holding(j)
-	e.meter.hold(j, h)
+	e.meter.hold(e, j, h)
 	e.usage.hold(e, j, w)
 	switch {
 	case j.phase == leaving:
@@ -381,7 +382,7 @@ func (e *engine) settle(j *job) {
 	case e.atMinimum(w, false):
 		if j.runs() && j.workers == 0 {
 			e.stop(j, false) // those that have come are all that is left
-			e.meter.hold(j, e.holding(j))
+			e.meter.hold(e, j, e.holding(j))
 		}
 		if !j.runs() {
 			e.start(j)

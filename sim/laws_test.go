@@ -220,3 +220,56 @@ func TestOwedByOthers(t *testing.T) {
 		t.Errorf("b waited for its quota for %v", owed)
 	}
 }
+
+// TestOwedToMinimum: a queue waits within its quota for what somebody lacks of his minimum, be
+// it the rest of a gang that is broken, or the least tasks of an elastic job.
+func TestOwedToMinimum(t *testing.T) {
+	broken := func() *sim.Input {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1), Queues: []allot.Queue{queueOf("a", 2)}}}
+		in.Jobs = []sim.Job{single("a", 1, 0, 100*second)}
+		in.Jobs[0].Workload.PodSets[0].Count, in.Jobs[0].Workload.Queue = 2, "a"
+		in.Changes = []sim.Change{{At: 10 * second, Kind: sim.NodeLost, Node: "node-1"}, {At: 100 * second, Kind: sim.NodeBack, Node: "node-1"}}
+		return in
+	}
+	elastic := func() *sim.Input {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4), Queues: []allot.Queue{queueOf("a", 2), queueOf("b", 2)}}}
+		in.Jobs = []sim.Job{single("b", 4, 0, 100*second), single("a", 1, second, 100*second)}
+		in.Jobs[0].Workload.Queue, in.Jobs[1].Workload.Queue = "b", "a"
+		p := &in.Jobs[1].Workload.PodSets[0]
+		p.Count, p.Min = 4, 1
+		return in
+	}
+	grouped := func() *sim.Input { // two of three workers of 1, 2 and 3 GPUs
+		in := elastic()
+		w := &in.Jobs[1].Workload
+		w.Groups = []allot.Group{{Name: "workers", Min: 2}}
+		w.PodSets = nil
+		for i, name := range []string{"x", "y", "z"} {
+			w.PodSets = append(w.PodSets, allot.PodSet{Name: name, Group: "workers", Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: i + 1}}})
+		}
+		in.Cluster.Queues[0] = queueOf("a", 3)
+		return in
+	}
+	stale := sim.Preset("stale", allot.Policy{StaleGangGrace: quota.Of(60)}, nil)
+	for _, c := range []struct {
+		name string
+		in   *sim.Input
+		s    sim.Scheduler
+		want time.Duration
+	}{
+		{"broken", broken(), sim.FIFO(), 90 * second},
+		{"broken and evicted", broken(), stale, 90 * second},
+		{"elastic", elastic(), sim.FIFO(), 99 * second},
+		{"of a group", grouped(), sim.FIFO(), 99 * second},
+	} {
+		r := mustRun(t, c.in, sim.Options{Scheduler: c.s, Check: true})
+		if owed := r.Queues[0].Owed; len(owed) != 1 || owed[0] != c.want {
+			t.Errorf("%s: a waited for its quota for %v, not %v", c.name, owed, c.want)
+		}
+	}
+	in := grouped()
+	in.Cluster.Queues[0] = queueOf("a", 2) // two of them ask three
+	if owed := mustRun(t, in, sim.Options{Scheduler: sim.FIFO(), Check: true}).Queues[0].Owed; owed != nil {
+		t.Errorf("a waited for %v for more than its quota", owed)
+	}
+}

@@ -194,12 +194,9 @@ func (m *meter) queueOf(j *job) *queueMeter {
 }
 
 // phase takes in that a job goes from one phase to another.
-func (m *meter) phase(j *job, to phase) {
-	q := m.queueOf(j)
+func (m *meter) phase(e *engine, j *job, to phase) {
 	if was, is := j.phase.waits(), to.waits(); was != is {
-		n := sign(is)
-		m.queued += n
-		q.wait(j.asks, n)
+		m.queued += sign(is)
 	}
 	if j.phase == working {
 		m.used -= j.busy()
@@ -208,10 +205,11 @@ func (m *meter) phase(j *job, to phase) {
 		m.used += j.busy()
 	}
 	m.want(j, to, j.held)
+	m.lack(e, j, to)
 }
 
 // hold takes in that a job holds something else.
-func (m *meter) hold(j *job, h holding) {
+func (m *meter) hold(e *engine, j *job, h holding) {
 	m.allocated += h.held - j.held
 	m.usable += h.kept - j.kept
 	if j.phase == working {
@@ -222,6 +220,22 @@ func (m *meter) hold(j *job, h holding) {
 	}
 	j.holding = h
 	m.want(j, j.phase, j.held)
+	m.lack(e, j, j.phase)
+}
+
+// lack takes in what a job that waits lacks of its minimum, or that it does not wait.
+func (m *meter) lack(e *engine, j *job, p phase) {
+	lack := int64(noLack)
+	if p.waits() {
+		lack = e.lack(j)
+	}
+	if lack == j.lack {
+		return
+	}
+	q := m.queueOf(j)
+	q.wait(j.lack, -1)
+	q.wait(lack, 1)
+	j.lack = lack
 }
 
 func (p phase) waits() bool { return p == waiting || p == partial }
