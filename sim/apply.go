@@ -10,8 +10,10 @@ import (
 )
 
 // carryOut carries out the actions for which keep is true, all of them if it is
-// nil. Some more may fail by chance.
-func (e *engine) carryOut(plan *allot.Plan, keep []bool) error {
+// nil. Some more may fail by chance. Then it takes in what the plan says of who waits: also of
+// those who do since they were told to go.
+func (e *engine) carryOut(f *flight, keep []bool) error {
+	plan := f.plan
 	failed := make(map[string]bool) // workloads that keep places which the plan wanted
 	missed := false
 	for i := range plan.Actions {
@@ -27,6 +29,9 @@ func (e *engine) carryOut(plan *allot.Plan, keep []bool) error {
 		e.wakeAt(e.now + retryAfter)
 	}
 	e.promises.keep(e, plan, failed)
+	if f.explains {
+		e.meter.explain(e, plan)
+	}
 	if e.options.Check {
 		return e.invariants(plan)
 	}

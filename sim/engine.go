@@ -251,11 +251,11 @@ func (e *engine) over() bool {
 // maxQuiet is how often an algorithm is asked again that lets nobody run.
 const maxQuiet = 10_000
 
-// idle: nothing but the next row of the series is in the calendar, or besides that a wake
+// idle: nothing but a further row of the series is in the calendar, or besides that a wake
 // that an algorithm of one's own asked for, after which it has let nobody run for long. Who
 // waits now waits for ever.
 func (e *engine) idle() bool {
-	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
+	return len(e.meter.rows) > 0 && e.calendar.left() == 1 || e.quiet > maxQuiet
 }
 
 // isVoid says of an event of a job that it will never happen: the job is gone, or in another

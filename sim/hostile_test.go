@@ -166,6 +166,19 @@ func TestTooManyRows(t *testing.T) {
 	}
 }
 
+// TestRowsEndNoWait: how long somebody waits who can never run is no matter of how often rows
+// are written.
+func TestRowsEndNoWait(t *testing.T) {
+	for _, came := range []time.Duration{0, 5 * second} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("never", 2, came, time.Hour)}}
+		for _, every := range []time.Duration{0, second, time.Minute, 24 * time.Hour} {
+			if r := mustRun(t, in, sim.Options{Sample: every}); r.End != came || r.Jobs[0].Pending != 0 || every > 0 && len(r.Rows) == 0 {
+				t.Errorf("a row every %v: it ends at %v with %d rows, not at %v", every, r.End, len(r.Rows), came)
+			}
+		}
+	}
+}
+
 // TestTrailTellsChanges: two runs that differ in a change alone have two trails.
 func TestTrailTellsChanges(t *testing.T) {
 	small, large := queueOf("b", 4), queueOf("b", 5)

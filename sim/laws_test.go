@@ -126,6 +126,32 @@ func TestIdleByCause(t *testing.T) {
 			in.Jobs = []sim.Job{single("a", 2, 0, 10*second), single("b", 1, 0, 10*second), single("c", 1, 20*second, 10*second)}
 			return in
 		}, sim.Options{}, "impossible 10"},
+		{"evicted", func() *sim.Input {
+			// At 10 s z comes, x goes to the other node, and y finds two GPUs and one; w asks a
+			// node of 8. At 30 s y is back.
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 4)}}
+			in.Jobs = []sim.Job{single("x", 3, 0, 100*second), single("y", 3, 0, 100*second), single("z", 2, 10*second, 20*second), single("w", 8, 20*second, second)}
+			return in
+		}, sim.Options{Scheduler: sim.SRTF()}, "no-demand 20, pieces 60, impossible 240"},
+		{"free since the last decision", func() *sim.Input {
+			in := one()
+			in.Jobs = []sim.Job{single("x", 1, second, 100*second), single("y", 1, 5*second, 10*second)}
+			return in // x from 32 s to 132 s, y from 152 s
+		}, sim.Options{Period: 30 * second, Latency: 2 * second}, "no-demand 1, untold 51"},
+		{"free before it as well", func() *sim.Input {
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 3)}}
+			in.Jobs = []sim.Job{single("x", 1, 0, 40*second), single("x2", 1, 0, 100*second), single("y", 3, 0, 10*second)}
+			// One is free to 40 s, two to 60 s, of which one is news, two to 100 s, three to 120 s.
+			return in
+		}, sim.Options{Scheduler: sim.FirstFit(), Period: 30 * second}, "too-few 180, untold 40"},
+		{"free on the way", func() *sim.Input {
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 3)}}
+			in.Jobs = []sim.Job{single("x", 1, 0, 25*second), single("x2", 1, 0, 100*second), single("y", 3, 0, 10*second), single("z", 1, 20*second, 10*second)}
+			// x and x2 are there at 10 s, which is the first that y is told; z comes at 20 s and is there
+			// from 40 s to 50 s. That x ends at 35 s is news up to 60 s, that z does as well. Two are
+			// free up to 110 s, three up to 130 s, where one is news.
+			return in
+		}, sim.Options{Scheduler: sim.FirstFit(), Period: 30 * second, Latency: 10 * second}, "too-few 150, untold 105"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Check, c.o.Sample = true, 7*second

@@ -14,6 +14,8 @@ type meter struct {
 	// on cordoned nodes; allocated is what jobs hold, used what working ones hold, all in
 	// milli-GPU.
 	total, open, usable, allocated, used int64
+	// known is what of that which is free the last decision in force knew to be.
+	known int64
 	// reserved is what promises keep idle, and reservedTime its integral.
 	reserved     int64
 	reservedTime Sum
@@ -141,6 +143,7 @@ func (m *meter) pass(e *engine, to time.Duration) bool {
 	for c, amount := range m.idle() {
 		m.idleTime[c].add(amount, d)
 	}
+	m.known = min(m.known, m.usable-m.allocated)
 	if from, until := max(e.now, m.steady.from), min(to, m.steady.to); from < until {
 		m.steady.allocated.add(m.allocated, int64(until-from))
 		m.steady.used.add(m.used, int64(until-from))
@@ -148,6 +151,12 @@ func (m *meter) pass(e *engine, to time.Duration) bool {
 	}
 	return true
 }
+
+// inForce takes in that a decision has been carried out, since which news has become free.
+func (m *meter) inForce(news int64) { m.known = m.usable - m.allocated - news }
+
+// fresh is what has become free since the last decision that is in force.
+func (m *meter) fresh() int64 { return max(m.usable-m.allocated-m.known, 0) }
 
 // keptIdle is what of that which is idle was promised to somebody.
 func (m *meter) keptIdle() int64 { return min(m.reserved, m.usable-m.allocated) }

@@ -183,8 +183,7 @@ func (e *engine) ownPlan() error {
 	if _, err := allot.Begin(e.library.state, plan); err != nil {
 		return e.fault(fmt.Errorf("the plan of scheduler %s cannot be: %w", e.scheduler.Name, err))
 	}
-	e.meter.explain(e, plan)
-	if err := e.enact(plan); err != nil {
+	if err := e.enact(&flight{plan: plan, explains: true}); err != nil {
 		return err
 	}
 	if err := allot.Check(e.library.state); err != nil {

@@ -54,6 +54,9 @@ func (e *replanner) replan() error {
 		return err
 	}
 	e.ranking.decided(e.engine)
+	if e.look().explain {
+		e.meter.explain(e.engine, plan)
+	}
 	if e.options.Check {
 		return e.invariants(plan)
 	}
