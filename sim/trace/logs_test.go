@@ -108,6 +108,22 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
+// TestSlurmColumns: a file that does not say how long jobs ran, or what GPUs they had, is none
+// of jobs that all never ran, or asked none.
+func TestSlurmColumns(t *testing.T) {
+	for columns, want := range map[string]string{
+		"JobID|State|Submit|Start|End|AllocTRES":  "no column ElapsedRaw or Elapsed",
+		"JobID|State|Submit|Elapsed|NNodes":       "no column ReqTRES or AllocTRES",
+		"JobID|Submit|Elapsed|ReqTRES":            `no column "State"`,
+		"JobID|State|Submit|Elapsed|ReqTRES":      "<nil>",
+		"JobID|State|Submit|ElapsedRaw|AllocTRES": "<nil>",
+	} { // each on its own: order cannot matter
+		if _, err := trace.Slurm(strings.NewReader(columns+"\n"), trace.Site{Nodes: 1}); !strings.HasSuffix(fmt.Sprint(err), want) {
+			t.Errorf("%s: error %v, not %s", columns, err, want)
+		}
+	}
+}
+
 func TestPAI(t *testing.T) {
 	for _, machines := range []bool{false, true} {
 		site := trace.Site{Nodes: 2}
@@ -199,7 +215,7 @@ func TestOddLogs(t *testing.T) {
 		}
 	}
 	for _, nodes := range []int{-1, 0, math.MaxInt32} {
-		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit\n"), trace.Site{Nodes: nodes}); err == nil {
+		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit|Elapsed|ReqTRES\n"), trace.Site{Nodes: nodes}); err == nil {
 			t.Errorf("%d nodes are a site", nodes)
 		}
 	}

@@ -92,6 +92,8 @@ type form struct {
 	loose bool
 	// columns are the names that the first line of a file may leave out.
 	columns []string
+	// either are columns of each of which a file has one at least.
+	either [][]string
 }
 
 var plainCSV = form{comma: ','}
@@ -165,6 +167,11 @@ func (f form) read(what string, content io.Reader, columns []string, do func(*ro
 	for _, name := range columns {
 		if _, ok := r.columns[name]; !ok {
 			return fmt.Errorf("%s: no column %q", what, name)
+		}
+	}
+	for _, names := range f.either {
+		if !slices.ContainsFunc(names, func(name string) bool { _, ok := r.columns[name]; return ok }) {
+			return fmt.Errorf("%s: no column %s", what, strings.Join(names, " or "))
 		}
 	}
 	if begin {
