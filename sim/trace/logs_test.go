@@ -84,6 +84,14 @@ func TestPhillyLog(t *testing.T) {
 	}
 }
 
+// TestPhillyZones: where a log says how far its clocks are from UTC, they may be put back while
+// a job runs.
+func TestPhillyZones(t *testing.T) {
+	in, err := trace.PhillyLog(strings.NewReader(`[{"jobid":"a","submitted_time":"2017-11-05 01:20:00 PDT","attempts":[
+		{"start_time":"2017-11-05 01:30:00 PDT","end_time":"2017-11-05 01:10:00 PST","detail":[{"gpus":["gpu0"]}]}]}]`), trace.Site{Nodes: 1})
+	check(t, in, err, []string{"0-a  0s 40m0s [1x1/0]"}, map[string]int{})
+}
+
 func TestHelios(t *testing.T) {
 	in, err := trace.Helios(open(t, "helios.csv"), trace.Site{Nodes: 4})
 	check(t, in, err, []string{
@@ -164,7 +172,7 @@ func TestTenants(t *testing.T) {
 	}
 	in.LeftOut = nil
 	in = trace.WithTenants(in, queues)
-	if len(in.Jobs) != 1 || len(in.LeftOut) != 1 || in.LeftOut[0].Kind != "tenant" {
+	if len(in.Jobs) != 1 || len(in.LeftOut) != 1 || in.LeftOut[0].Kind != "tenant" || in.LeftOut[0].Line != 3 {
 		t.Fatalf("%+v", in)
 	}
 	in.LeftOut = nil
@@ -214,9 +222,9 @@ func TestOddLogs(t *testing.T) {
 			t.Errorf("these are tenants: %q", text)
 		}
 	}
-	for _, nodes := range []int{-1, 0, math.MaxInt32} {
-		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit|Elapsed|ReqTRES\n"), trace.Site{Nodes: nodes}); err == nil {
-			t.Errorf("%d nodes are a site", nodes)
+	for _, site := range []trace.Site{{Nodes: -1}, {}, {Nodes: math.MaxInt32}, {Nodes: 300_000, PerNode: 64}} {
+		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit|Elapsed|ReqTRES\n"), site); err == nil {
+			t.Errorf("%d nodes of %d are a site", site.Nodes, site.PerNode)
 		}
 	}
 	if _, err := trace.Slurm(nil, site); err == nil {

@@ -36,7 +36,7 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNodes(nodes); err != nil {
+	if err := checkNodes(nodes, nodeGPUs); err != nil {
 		return nil, err
 	}
 	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
