@@ -389,6 +389,36 @@ func TestRowsLeftOut(t *testing.T) {
 	}
 }
 
+// TestBetween: a slice of a trace has the cluster that there was then, what changes in it, and
+// what changes behind it while its jobs run.
+func TestBetween(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1)}}
+	for i, id := range []string{"early", "a", "b", "late"} {
+		in.Jobs = append(in.Jobs, sim.Job{Submit: time.Duration(i) * time.Hour, Duration: 10 * time.Hour, Workload: allot.Workload{ID: id}})
+	}
+	change := func(at time.Duration, kind sim.ChangeKind, node, job string) sim.Change {
+		return sim.Change{At: at, Kind: kind, Node: node, Job: job}
+	}
+	in.Changes = []sim.Change{
+		change(9*time.Hour, sim.NodeBack, "node-0", ""), change(30*time.Minute, sim.NodeBack, "node-1", ""), change(10*time.Minute, sim.NodeLost, "node-0", ""),
+		change(20*time.Minute, sim.NodeLost, "node-1", ""), change(90*time.Minute, sim.Cancel, "", "early"), change(2*time.Hour, sim.PrioritySet, "", "b"),
+	}
+	got := trace.Between(in, time.Hour, 3*time.Hour)
+	want := []sim.Change{
+		change(0, sim.NodeLost, "node-0", ""), change(0, sim.NodeLost, "node-1", ""), change(0, sim.NodeBack, "node-1", ""),
+		change(time.Hour, sim.PrioritySet, "", "b"), change(8*time.Hour, sim.NodeBack, "node-0", ""),
+	}
+	if d := cmp.Diff(want, got.Changes, cmp.AllowUnexported(quota.Bound{})); d != "" {
+		t.Error(d)
+	}
+	if len(got.Jobs) != 2 || got.Jobs[0].Workload.ID != "a" || got.Jobs[0].Submit != 0 || got.Jobs[1].Submit != time.Hour {
+		t.Errorf("jobs %+v", got.Jobs)
+	}
+	if in.Changes[0].At != 9*time.Hour || len(in.Jobs) != 4 {
+		t.Error("the input was changed")
+	}
+}
+
 // TestOutOfRange: numbers that make no sense, and what is not there, are errors.
 func TestOutOfRange(t *testing.T) {
 	const table, tenants = "job_id,submission_time,duration,num_gpu\na,0,5,1\n", "vc,node num\nq,1\n"

@@ -360,6 +360,39 @@ func TestHalfInterrupted(t *testing.T) {
 	}
 }
 
+// TestUses: a flag that would say nothing of any trace is refused; of several traces it may say
+// something of one.
+func TestUses(t *testing.T) {
+	const native, slurm = "testdata/two-teams.jsonl", "../../../sim/trace/testdata/sacct.txt"
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"-tenant-list", "none.csv", native}, program.Usage},
+		{[]string{"-task-list", "none.csv", native}, program.Usage},
+		{[]string{"-node-list", "none.csv", native}, program.Usage},
+		{[]string{"-tenant-column", "nonsense", native}, program.Usage},
+		{[]string{"-per-node", "3", native}, program.Usage},
+		{[]string{"-nodes", "77", native}, program.Usage},
+		{[]string{"-nodes", "77", "-format", "pai", "-node-list", "nodes.csv", "-task-list", "tasks.csv", "jobs.csv"}, program.Usage},
+		{[]string{"-jobs", "3", native}, program.Usage},
+		{[]string{"-tenants", "9", native}, program.Usage},
+		{[]string{"-mix", "gangs", native}, program.Usage},
+		{[]string{"-per-node", "4"}, program.Usage},
+		{[]string{"-from", "1h"}, program.Usage},
+		{[]string{"-to", "1h"}, program.Usage},
+		{[]string{"-tenant-column", "type"}, program.Usage},
+		{[]string{"-queue-list", "none.csv"}, program.Usage},
+		{[]string{"-nodes", "4", "-jobs", "9", "-tenants", "2", "-mix", "gangs", "-policies", "fifo"}, program.OK},
+		{[]string{"-per-node", "4", "-nodes", "4", "-leave-out", "-policies", "osmo", native, slurm}, program.OK},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := runStill(c.args, nil, &stdout, &stderr); code != c.code || code == program.Usage && !strings.Contains(stderr.String(), "says nothing of a trace that is ") {
+			t.Errorf("%q: exit code %d: %s", c.args, code, &stderr)
+		}
+	}
+}
+
 // TestTwice: two runs of one name would write the same files.
 func TestTwice(t *testing.T) {
 	for _, args := range [][]string{{"-policies", "fifo,osmo,fifo"}, {"-seeds", "1-3,2"}, {"-loads", "100,100"}, {"-warm-up", "100"}} {
