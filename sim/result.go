@@ -17,7 +17,8 @@ type Result struct {
 	Input, Trail string
 	// Partial: the run was ended before its end.
 	Partial bool
-	// End is the last instant, Makespan the end of the last job.
+	// End is the last instant, Makespan the end of the last job: 0, and so none, where some have
+	// not ended, as what they would take is not known.
 	End, Makespan time.Duration
 	// Jobs are those of the input, in its order.
 	Jobs []JobResult
@@ -261,7 +262,7 @@ func (e *engine) result() *Result {
 		LeftOut: e.leftOut,
 		Jobs:    e.results,
 	}
-	nothing := new(Beside) // which most jobs of most runs held
+	nothing, open := new(Beside), 0 // which most jobs of most runs held; how many have not ended
 	for i := range e.results {
 		out, j := &e.results[i], &e.in.Jobs[i]
 		out.Job, out.GPUs, out.Tasks, out.of = j, j.asks(e.smallest), j.tasks(), r
@@ -271,7 +272,13 @@ func (e *engine) result() *Result {
 		if out.Outcome == Unfinished && (e.jobs[i] == nil || e.jobs[i].phase == absent) {
 			out.Outcome = NotSubmitted
 		}
+		if out.Outcome == Unfinished || out.Outcome == NotSubmitted {
+			open++
+		}
 		r.Makespan = max(r.Makespan, out.End)
+	}
+	if open > 0 {
+		r.Makespan = 0
 	}
 	for _, q := range m.queues {
 		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Promised: q.promised, Ended: q.ended})

@@ -95,7 +95,12 @@ var columns = []column{
 		return a.Unfair.Times(100).Text(1) + "%"
 	}, nil},
 	{"decisions", true, func(a *report.Summary) string { return fmt.Sprint(a.Decisions) }, nil},
-	{"makespan h", true, func(a *report.Summary) string { return a.Makespan.Over(3600).Text(1) }, nil},
+	{"makespan h", true, func(a *report.Summary) string { // some may not have ended
+		if a.Makespan.Cmp(sim.Decimal{}) == 0 {
+			return "-"
+		}
+		return a.Makespan.Over(3600).Text(1)
+	}, nil},
 	{"p99 h of ≥ 64 GPUs", false, func(a *report.Summary) string {
 		g := largest(a)
 		if g == nil {
