@@ -166,7 +166,7 @@ func (l *library) badChanges(changes []Change, s *Scheduler) map[int]LeftOut {
 		if s.Cluster != nil {
 			s.Cluster(&next)
 		}
-		after, err := snapshot.With(allot.Change{Queues: next.Queues[at : at+1]})
+		after, err := snapshot.With(allot.Change{Queues: next.Queues})
 		if err != nil {
 			found[i] = LeftOut{Kind: c.Kind.String(), Why: fmt.Sprintf("%v at %v: %v", c.Kind, c.At, err)}
 			continue

@@ -169,24 +169,49 @@ func FairShare() Scheduler {
 }
 
 // StaticPartition gives every queue its quota of GPUs and no more, first come, first
-// served in each of them; what does not fit is passed over. Nothing is evicted.
+// served in each of them; what does not fit is passed over. Nothing is evicted. A queue with
+// jobs and without a quota has none of the GPUs (Q1), unless no queue has any: then there is no
+// partition.
 func StaticPartition() Scheduler {
 	policy := plainPolicy("static-partition", queue.BestEffort)
 	policy.Order = queue.FairShare
-	return Scheduler{
-		Name: "static-partition", Policy: policy, Submit: plain,
-		Cluster: func(s *allot.State) {
-			for i := range s.Queues {
-				q := &s.Queues[i]
-				q.Resources = slices.Clone(q.Resources)
-				for k := range q.Resources {
-					if r := &q.Resources[k]; r.Resource == allot.GPU && r.Class == "" && r.Quota.Given() {
-						r.Limit = r.Quota
-					}
-				}
-			}
-		},
+	return Scheduler{Name: "static-partition", Policy: policy, Submit: plain, Cluster: partition}
+}
+
+// partition makes the queues' quotas of GPUs their limits.
+func partition(s *allot.State) {
+	inner, under := make(map[string]bool), make(map[string]bool) // pools that are under quota (Q1)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		inner[q.Parent] = true
+		if ofGPUs(q).Quota.Given() {
+			under[q.Pool] = true
+		}
 	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		gpus := ofGPUs(q)
+		switch {
+		case gpus.Quota.Given():
+			gpus.Limit = gpus.Quota
+		case under[q.Pool] && !inner[q.ID]:
+			gpus.Limit = quota.Of(0)
+		default:
+			continue
+		}
+		q.Resources = append(slices.DeleteFunc(slices.Clone(q.Resources), isGPUs), gpus)
+	}
+}
+
+// isGPUs says whether a setting is that of all GPUs.
+func isGPUs(r allot.QueueResource) bool { return r.Resource == allot.GPU && r.Class == "" }
+
+// ofGPUs is what is set of a queue for all GPUs.
+func ofGPUs(q *allot.Queue) allot.QueueResource {
+	if at := slices.IndexFunc(q.Resources, isGPUs); at >= 0 {
+		return q.Resources[at]
+	}
+	return allot.QueueResource{Resource: allot.GPU}
 }
 
 // Preset is a policy as a scheduler, such as [allot.RunAI]. Work has the class that

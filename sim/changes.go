@@ -19,9 +19,11 @@ func (e *engine) change(c *Change) error {
 		}
 		state.Queues[at] = *c.Queue
 		e.usage.queueSet()
-		e.library.queues = append(e.library.queues, at)
 		if e.scheduler.Cluster != nil {
 			e.scheduler.Cluster(state)
+		}
+		for i := range state.Queues { // what the scheduler makes of others may be by this one
+			e.library.queues = append(e.library.queues, i)
 		}
 		e.meter.requota(c.Queue)
 		e.protects = protects(state)

@@ -393,6 +393,27 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// TestWithoutQuotas: where no queue has a quota it is said, if somebody is compared who would go
+// by it.
+func TestWithoutQuotas(t *testing.T) {
+	const slurm = "../../../sim/trace/testdata/sacct.txt"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-leave-out", "-policies", "fifo,static-partition", slurm}, "The trace has no quotas of GPUs: there is no partition, and presets have none to go by. -queue-list gives some.\n"},
+		{[]string{"-leave-out", "-policies", "runai", slurm, "testdata/two-teams.jsonl"}, "sacct has no quotas of GPUs: "},
+		{[]string{"-leave-out", "-policies", "fifo,srtf", slurm}, ""},
+		{[]string{"-tenants", "0", "-jobs", "9"}, "-tenants gives some.\n"},
+		{[]string{"-jobs", "9"}, ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := runStill(c.args, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), c.want) || strings.Count(stdout.String(), "no quotas") != min(len(c.want), 1) {
+			t.Errorf("%q: exit code %d: %s%s", c.args, code, &stdout, &stderr)
+		}
+	}
+}
+
 // TestTwice: two runs of one name would write the same files.
 func TestTwice(t *testing.T) {
 	for _, args := range [][]string{{"-policies", "fifo,osmo,fifo"}, {"-seeds", "1-3,2"}, {"-loads", "100,100"}, {"-warm-up", "100"}} {
