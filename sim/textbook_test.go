@@ -221,3 +221,16 @@ func TestStaticPartition(t *testing.T) {
 		t.Errorf("b without a quota started %d times when a had one from 0 s on", r.Jobs[0].Starts)
 	}
 }
+
+// TestAtOnce: of two jobs that are submitted at once the one with the lower ID comes first, under
+// every scheduler, in whatever order they are listed.
+func TestAtOnce(t *testing.T) {
+	for _, s := range sim.Schedulers() {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("b", 4, 0, 100*time.Second), single("a", 4, 0, 100*time.Second), single("c", 4, 0, 100*time.Second)}
+		r := mustRun(t, in, sim.Options{Scheduler: s, Check: true})
+		if r.Jobs[1].FirstStart != 0 || r.Jobs[0].FirstStart != 100*time.Second || r.Jobs[2].FirstStart != 200*time.Second {
+			t.Errorf("%s: a starts at %v, b at %v, c at %v", s.Name, r.Jobs[1].FirstStart, r.Jobs[0].FirstStart, r.Jobs[2].FirstStart)
+		}
+	}
+}
