@@ -95,5 +95,5 @@ func lineUp(jobs []sim.Job, from bool) []sim.Job {
 	return jobs
 }
 
-// maxGPUs bounds what one job may ask.
+// maxGPUs bounds what one job may ask, and what the nodes of a native trace have in all.
 const maxGPUs = 1 << 20

@@ -514,14 +514,16 @@ func TestBlankFiles(t *testing.T) {
 // or comments, and so are nodes of more GPUs than there can be. A small file of gzip
 // has any number of them.
 func TestManyLines(t *testing.T) {
-	const head = "job_id,submission_time,duration,num_gpu\n"
+	const head, native = "job_id,submission_time,duration,num_gpu\n", "{\"trace\":{\"version\":1}}\n"
 	for _, c := range []struct {
 		name, want, head, line string
 		read                   func(io.Reader) (*sim.Input, error)
 	}{
 		{"bad", "more than 1048576 lines make no job", head, "1\n", func(r io.Reader) (*sim.Input, error) { return trace.ElasticFlow(r, 1) }},
 		{"comments", "more than 2097152 lines", "; MaxProcs: 8\n", ";\n", func(r io.Reader) (*sim.Input, error) { return trace.SWF(r, trace.SWFOptions{}) }},
-		{"wide", "more than 1048576 GPUs", "{\"trace\":{\"version\":1}}\n", `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 1<<20) + "]}}\n", trace.Read},
+		{"wide", "line 2: a node has more than 64 GPUs", native, `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 64) + "]}}\n", trace.Read},
+		{"very wide", "line 2: it has 1048579 objects", native, `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 1<<20) + "]}}\n", trace.Read},
+		{"many nodes", "or 1048576 GPUs", native, `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 63) + "]}}\n", trace.Read},
 	} {
 		if err := taken(c.read(io.MultiReader(strings.NewReader(c.head), &endless{line: c.line}))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", c.name, err)
