@@ -151,6 +151,32 @@ func TestSWF(t *testing.T) {
 	}
 }
 
+// TestSWFLeftOut: a line of the format that makes no job says why, and numbers that cannot be
+// read are not taken for numbers that are not known.
+func TestSWFLeftOut(t *testing.T) {
+	for line, want := range map[string]string{
+		"2 5 10 0 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1":    "run time: it ran for no time",
+		"2 5 10 -1 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1":   "run time: nobody knows how long it ran",
+		"2 5 0 0 4 -1 -1 4 -1 -1 5 1 1 1 1 1 -1 -1":     "run time: it was cancelled, and neither ran nor waited",
+		"6 9 5 10.5 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1":  `number: its run time "10.5" is no whole number`,
+		"6 9 5 10 4 -1 -1 four -1 -1 1 1 1 1 1 1 -1 -1": `number: its number of requested processors "four" is no whole number`,
+		"6 9 5 10 4 -1 -1 4 1h -1 1 1 1 1 1 1 -1 -1":    `number: its requested time "1h" is no whole number`,
+		"6 9 5 10 4 7.5 -1 4 1 -1 1 1 1 1 1 1 -1 -1":    "",
+	} { // each on its own: order cannot matter
+		in, err := trace.SWF(strings.NewReader("; MaxProcs: 8\n"+line+"\n"), trace.SWFOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range in.LeftOut {
+			got += l.Kind + ": " + l.Why
+		}
+		if got != want || len(in.Jobs) != min(len(want), 1)^1 {
+			t.Errorf("%s: %d jobs, left out as %q, not %q", line, len(in.Jobs), got, want)
+		}
+	}
+}
+
 // TestFaultsNamed: every reader says which line is wrong, and how.
 func TestFaultsNamed(t *testing.T) {
 	for _, c := range []struct {
