@@ -170,6 +170,9 @@ type Event struct {
 	// EndEvent, Promise for a PromiseEvent. Claimed: what a Start, Resize or Move gives is not free yet.
 	Action  *allot.Action
 	Claimed bool
+	// GPUs is what each of the tasks takes of its node that Action gives places, or Promise
+	// promises any, in milli-GPU.
+	GPUs    []int64
 	Change  *Change
 	Outcome Outcome
 	Promise *allot.PlannedReservation

@@ -24,7 +24,7 @@ func (s *Sweep) key(r *oneRun) string {
 	if err != nil {
 		policy = []byte(err.Error())
 	}
-	const version = 3 // of what is written of a run
+	const version = 4 // of what is written of a run
 	text := fmt.Sprintln(version, r.input.Hash(), r.scheduler.Name, string(policy), r.seed, s.costs, s.verify.of(r.input), s.reasons.of(r.input),
 		s.leaveOut, s.until, s.warmUp, s.sample, s.period, s.latency, s.drop)
 	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(text)))
