@@ -414,6 +414,34 @@ func TestWithoutQuotas(t *testing.T) {
 	}
 }
 
+// TestStarvedIsNotBest: who never starts a job is not said to be the one under whom jobs wait
+// least, though its run ends the sooner.
+func TestStarvedIsNotBest(t *testing.T) {
+	starved := filepath.Join(t.TempDir(), "starved.jsonl")
+	text := `{"trace":{"version":1,"name":"starved"}}
+{"node":{"id":"n0","devices":[{},{}]}}
+{"queue":{"id":"A","resources":[{"resource":"gpu","quota":1000}]}}
+{"queue":{"id":"B","resources":[{"resource":"gpu","quota":1000}]}}
+{"job":{"submit":0,"duration":36000000000000,"workload":{"id":"a","queue":"A","podSets":[{"count":1,"request":{"gpu":{"count":2}}}]}}}
+{"job":{"submit":1000000000,"duration":3600000000000,"workload":{"id":"b","queue":"B","podSets":[{"count":1,"request":{"gpu":{"count":1}}}]}}}
+`
+	if err := os.WriteFile(starved, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for policies, want := range map[string]string{
+		"fifo,static-partition":           ": under fifo jobs wait 5.00 h in the mean; jobs have not ended: 1 under static-partition\n",
+		"fifo,static-partition,srtf":      ": jobs wait least under srtf, 0.50 h in the mean, and longest under fifo, 5.00 h; jobs have not ended: 1 under static-partition\n",
+		"static-partition":                ": under static-partition jobs wait 0.50 h in the mean; jobs have not ended: 1 under static-partition\n",
+		"fifo,static-partition,first-fit": ": under fifo, first-fit jobs wait 5.00 h in the mean; ",
+		"fifo,first-fit":                  ": jobs wait 5.00 h in the mean under all 2 schedulers\n",
+	} { // each on its own: order cannot matter
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-policies", policies, starved}, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), want) {
+			t.Errorf("%s: exit code %d: %s%s", policies, code, &stdout, &stderr)
+		}
+	}
+}
+
 // TestTwice: two runs of one name would write the same files.
 func TestTwice(t *testing.T) {
 	for _, args := range [][]string{{"-policies", "fifo,osmo,fifo"}, {"-seeds", "1-3,2"}, {"-loads", "100,100"}, {"-warm-up", "100"}} {
