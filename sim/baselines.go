@@ -13,7 +13,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Baselines are the schedulers to compare with, in the order of their names below.
+// Baselines are the schedulers to compare with, in the order of their names below. Under those
+// that evict, which are [SRTF], [SRSF], [LAS] and [FairShare], all work is preemptible, whatever
+// a trace says of it.
 func Baselines() []Scheduler {
 	return []Scheduler{FIFO(), FirstFit(), EASY(), Conservative(), SJF(), SRTF(), SRSF(), LAS(), FairShare(), StaticPartition()}
 }
@@ -61,7 +63,9 @@ func FirstFit() Scheduler {
 func EASY() Scheduler { return backfilling("easy", queue.EASY) }
 
 // Conservative is [EASY] in which everybody who waits is promised a time, of the first
-// hundred (Mu'alem and Feitelson 2001).
+// hundred (Mu'alem and Feitelson 2001). Promises are of devices and not of so many processors:
+// who could start by passing others on any of them may have to wait for those that it was
+// promised, so that few jobs start later than by the book.
 func Conservative() Scheduler { return backfilling("conservative", queue.Conservative) }
 
 func backfilling(name string, kind queue.Backfill) Scheduler {

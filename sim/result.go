@@ -172,6 +172,8 @@ type QueueResult struct {
 	// Owed are the times for which somebody waited in it with whom it and all queues
 	// above it would have been within their quotas, in the order in which they ended.
 	Owed []time.Duration
+	// Inner: others stand below it, who have what it has.
+	Inner bool
 	// Promised: it had a quota of GPUs beyond 0 in some part of the run. Nobody waits within
 	// his quota elsewhere.
 	Promised bool
@@ -281,7 +283,7 @@ func (e *engine) result() *Result {
 		r.Makespan = 0
 	}
 	for _, q := range m.queues {
-		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Promised: q.promised, Ended: q.ended})
+		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Inner: len(q.children) > 0, Promised: q.promised, Ended: q.ended})
 	}
 	return r
 }

@@ -116,6 +116,18 @@ func TestSteadyWindow(t *testing.T) {
 	}
 }
 
+// TestJainOfLeaves: the index is of the queues that have jobs, and not of those above them as well.
+func TestJainOfLeaves(t *testing.T) {
+	of := func(held, share int64) sim.QueueRow { return sim.QueueRow{Held: held, FairShare: share, Divided: true} }
+	s := report.Summarize(&sim.Result{
+		Queues: []sim.QueueResult{{ID: "above", Inner: true}, {ID: "a"}, {ID: "b"}},
+		Rows:   []sim.Row{{Queues: []sim.QueueRow{of(6000, 7000), of(3000, 2000), of(3000, 5000)}}},
+	})
+	if s.Jain == nil || s.Jain.Text(3) != "0.845" || s.QueueMetrics[0].UseOfShare.Text(3) != "0.857" { // 2.1² / (2 × 2.61)
+		t.Errorf("Jain's index is %v of %+v", s.Jain, s.QueueMetrics)
+	}
+}
+
 // TestNothing: who is given nil says so, or makes nothing of it; and of nothing there are no
 // ratios, and not ratios of 0.
 func TestNothing(t *testing.T) {

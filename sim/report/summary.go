@@ -155,8 +155,8 @@ type Summary struct {
 	// in JSON) is that none ended by itself.
 	Rho    Ratios       `json:"rho"`
 	Unfair *sim.Decimal `json:"unfair,omitempty"`
-	// Jain is Jain's index of what the queues held over their fair shares, over the
-	// rows of the series; 1 is fair. Nil (absent in JSON) is that no queue has a share.
+	// Jain is Jain's index of what the queues that have jobs held over their fair shares, over
+	// the rows of the series, and not of those above them; 1 is fair. Nil (absent in JSON) is that no queue has a share.
 	Jain *sim.Decimal `json:"jain,omitempty"`
 	// Usage is over the whole run, Steady over its steady window; nil (absent in JSON) is
 	// that nothing was usable there.
@@ -402,7 +402,9 @@ func (s *Summary) queues(r *sim.Result) {
 		if share != (sim.Sum{}) {
 			use := held.Over(share)
 			out.UseOfShare = &use
-			list = append(list, use)
+			if !q.Inner {
+				list = append(list, use)
+			}
 		}
 		s.QueueMetrics = append(s.QueueMetrics, out)
 	}

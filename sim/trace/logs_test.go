@@ -179,7 +179,7 @@ func TestTenants(t *testing.T) {
 	run(t, in)
 	for _, text := range []string{
 		"tenant,quota\n", "tenant,quota\na,1\na,1\n", "tenant,quota\na,-1\n", "tenant,quota\na,1e9\n", "tenant,quota\na,0.0001\n",
-		"tenant,quota,parent\na,1,b\n", "tenant,quota\n,1\n",
+		"tenant,quota,parent\na,1,b\n", "tenant,quota,wieght\na,1,2\n", "tenant,quota\n,1\n",
 	} {
 		if _, err := trace.Tenants(strings.NewReader(text)); err == nil {
 			t.Errorf("these are tenants: %q", text)

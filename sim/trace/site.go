@@ -161,8 +161,8 @@ func (r *row) instant(column string) time.Duration {
 }
 
 // Tenants reads queues with their quotas from a small CSV file, with the columns
-// tenant, and quota in GPUs, and as far as they are there parent, limit and weight; an
-// empty field is none. Parents may come after their children.
+// tenant, and quota in GPUs, and as far as they are there parent, limit and weight, and no
+// others; an empty field is none. Parents may come after their children.
 func Tenants(content io.Reader) ([]allot.Queue, error) {
 	var queues []allot.Queue
 	known := make(map[string]bool)
@@ -180,7 +180,8 @@ func Tenants(content io.Reader) ([]allot.Queue, error) {
 		r.fail(column, "must be a number of GPUs from 0 to %d, with three digits behind the point at most", maxGPUs)
 		return quota.Bound{}
 	}
-	err := readTable("tenants", content, []string{"tenant", "quota"}, func(r *row) {
+	small := form{comma: ',', beside: []string{"parent", "limit", "weight"}}
+	err := small.readTable("tenants", content, []string{"tenant", "quota"}, func(r *row) {
 		q := allot.Queue{ID: strings.Clone(r.text("tenant")), Parent: strings.Clone(r.text("parent"))}
 		if q.ID == "" || known[q.ID] {
 			r.fail("tenant", "must be a name, each once")

@@ -242,6 +242,29 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestNames: of several traces each is named as its file is, but for what says its format.
+func TestNames(t *testing.T) {
+	text, err := os.ReadFile("testdata/two-teams.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, args := t.TempDir(), []string{"-policies", "osmo"}
+	for _, name := range []string{"log.2024.jsonl", "log.2025.jsonl"} {
+		args = append(args, filepath.Join(folder, name))
+		if err := os.WriteFile(args[len(args)-1], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil || len(s.runs) != 2 || s.runs[0].name() != "log.2024-osmo-100-1" || s.runs[1].name() != "log.2025-osmo-100-1" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // TestNobodyEnded: of a run in which nobody has ended the tables tell no figures of those who
 // have, the wide one too, and how many have not, in the means as well.
 func TestNobodyEnded(t *testing.T) {

@@ -67,7 +67,8 @@ func NewSweep(o *Options) (*Sweep, error) {
 		}
 		name := "" // of one trace it goes without saying
 		if len(o.traces) > 1 {
-			name, _, _ = strings.Cut(filepath.Base(file), ".")
+			name = strings.TrimSuffix(filepath.Base(file), ".gz")
+			name = strings.TrimSuffix(name, filepath.Ext(name))
 		}
 		if err := s.add(name, own); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)

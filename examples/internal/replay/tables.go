@@ -269,7 +269,7 @@ func queueRow(runs []*oneRun, q string) []string {
 // schedulers.
 func (s *Sweep) Notes() (notes []string) {
 	if s.once {
-		notes = append(notes, "The seeds make no other runs: nothing of a trace that is read is left to chance without -faults or -drop.")
+		notes = append(notes, "The seeds make no other runs: nothing of a trace that is read is left to chance without -faults, -drop or -estimates user.")
 	}
 	notes = append(notes, s.withoutQuotas()...)
 	for at := 0; at < len(s.runs); at += len(s.schedulers) {
