@@ -149,7 +149,9 @@ func (e *engine) consult(look look, plan *allot.Plan, state *allot.State) error 
 			return e.fault(err)
 		}
 	}
-	e.wakeFor(plan)
+	if e.protects { // then every plan is written in full
+		e.wakeFor(plan)
+	}
 	return nil
 }
 

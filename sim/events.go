@@ -37,6 +37,16 @@ func (c class) ofJob() bool {
 	return false
 }
 
+// tells says whether an event of the class is more than a time to look what there is to do: what
+// is done then tells by itself.
+func (c class) tells() bool {
+	switch c {
+	case carry, wake, crossing, sample:
+		return false
+	}
+	return true
+}
+
 // An event is something that will happen.
 type event struct {
 	at       time.Duration

@@ -179,6 +179,24 @@ func TestRowsEndNoWait(t *testing.T) {
 	}
 }
 
+// TestWakesEndNoWait: nor is it of how long others were thought to run, or of timers that are void.
+func TestWakesEndNoWait(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+	in.Jobs = []sim.Job{single("x", 1, 0, 60*second), single("y", 1, second, 60*second), single("z", 1, 2*second, 60*second)}
+	in.Jobs[1].Workload.PodSets[0].Count = 2
+	for i := range in.Jobs {
+		in.Jobs[i].Estimate = 10 * time.Hour
+	}
+	for _, s := range []sim.Scheduler{sim.FirstFit(), sim.EASY(), sim.Conservative(), sim.Reserving(sim.Presets()[1])} {
+		for _, every := range []time.Duration{0, 7 * second, 24 * time.Hour} {
+			r := mustRun(t, in, sim.Options{Scheduler: s, Sample: every})
+			if r.End != 120*second || r.Jobs[1].Pending != 119*second || len(r.Rows) > 0 && r.Rows[len(r.Rows)-1].At > r.End {
+				t.Errorf("%s, a row every %v: it ends at %v, y has waited %v", s.Name, every, r.End, r.Jobs[1].Pending)
+			}
+		}
+	}
+}
+
 // TestTrailTellsChanges: two runs that differ in a change alone have two trails.
 func TestTrailTellsChanges(t *testing.T) {
 	small, large := queueOf("b", 4), queueOf("b", 5)
@@ -211,6 +229,21 @@ func TestFastIsTheSame(t *testing.T) {
 		runtime.GOMAXPROCS(before)
 		if got.Trail != want.Trail {
 			t.Errorf("seed %d under %s: fast, it is another run: %d and %d events", seed, o.Scheduler.Name, got.Events, want.Events)
+		}
+	}
+}
+
+// TestPromisesLookedAt: nor does it change what is promised, under who promises anything, how
+// often plans are looked at.
+func TestPromisesLookedAt(t *testing.T) {
+	promising := []sim.Scheduler{sim.EASY(), sim.Conservative(), sim.Reserving(sim.Presets()[0]), sim.Reserving(sim.Presets()[1])}
+	for seed := range deep.Seeds(t, 12) {
+		in := soakInput(t, seed, 2, 40, 5*24*time.Hour)
+		o := sim.Options{Scheduler: promising[seed%uint64(len(promising))], Costs: sim.Costs{Start: 10 * second, Grace: 5 * second}, LeaveOut: true}
+		want := mustRun(t, in, o)
+		o.NoVerify, o.NoReasons = true, true
+		if got := mustRun(t, in, o); got.Trail != want.Trail || got.End != want.End || got.Decisions != want.Decisions {
+			t.Errorf("seed %d under %s: not looked at, it is another run of %d decisions to %v, not %d to %v", seed, o.Scheduler.Name, got.Decisions, got.End, want.Decisions, want.End)
 		}
 	}
 }

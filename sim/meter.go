@@ -16,28 +16,32 @@ type meter struct {
 	total, open, usable, allocated, used int64
 	// known is what of that which is free the last decision in force knew to be.
 	known int64
-	// reserved is what promises keep idle, and reservedTime its integral.
-	reserved     int64
-	reservedTime Sum
+	// reserved is what promises keep idle.
+	reserved int64
 	// queued is how many jobs wait, demand what all jobs in the system ask.
-	queued int
-	demand int64
-	// The integrals over time. contention is that of the larger of demand and
-	// total; inSystem is Little's.
-	allocatedTime, usableTime, usedTime, contention Sum
-	inSystem, sojourn                               Sum
-	steady                                          steady
+	queued  int
+	demand  int64
+	sojourn Sum // of those who have left
+	integrals
 	// wanted is what those who wait want, by what they were last told to wait for.
-	wanted   [causes]int64
-	idleTime [causes]Sum
-	queues   []*queueMeter
-	byQueue  map[string]*queueMeter
+	wanted  [causes]int64
+	queues  []*queueMeter
+	byQueue map[string]*queueMeter
 	// rows are the series so far; due: a further one is, when all else of the instant has
 	// happened.
 	rows                []Row
 	due                 bool
 	decisions, actions  int64
 	verified, explained int64
+}
+
+// integrals are those over time. contention is that of the larger of demand and total,
+// inSystem is Little's.
+type integrals struct {
+	allocatedTime, usableTime, usedTime, contention Sum
+	inSystem, reservedTime                          Sum
+	idleTime                                        [causes]Sum
+	steady                                          steady
 }
 
 // steady holds the integrals over the steady window.

@@ -113,7 +113,7 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 		}
 	}
 	e.meter.reserved = p.reserved(e)
-	if at := plan.NextAt; !at.IsZero() {
+	if at := plan.NextAt; !at.IsZero() && e.wanting > 0 { // else nobody could be decided otherwise
 		if next := after(at.Sub(epoch), p.odd); next > e.now {
 			e.wakeAt(next)
 		}

@@ -37,7 +37,9 @@ func (t *trail) sum() string {
 
 // note takes an event into the hash and tells it.
 func (e *engine) note(ev Event) {
-	ev.At = e.now
+	if ev.At = e.now; ev.Kind != PromiseEvent {
+		e.last = e.now
+	}
 	t := &e.trail
 	t.number(int64(ev.At))
 	t.number(int64(ev.Kind))
