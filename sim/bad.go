@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/gang"
 )
 
 // A LeftOut is a job or a change of a queue that cannot be run, or what of a trace has made
@@ -75,7 +76,8 @@ func (e *BadInputError) Error() string {
 	return b.String()
 }
 
-// checkedAtOnce is how many jobs are put to [allot.Check] at once.
+// checkedAtOnce is how many jobs are put to [allot.Check] at once, as far as they have no more
+// tasks together than a state may have.
 const checkedAtOnce = 1 << 12
 
 // bad are the jobs that cannot be run, by position, each with what is wrong first.
@@ -102,15 +104,24 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	state := *l.state
 	var at []int // of the workloads of the state
 	one := new(job)
-	for from := 0; from < len(jobs); from += checkedAtOnce {
+	for next := 0; next < len(jobs); {
 		state.Workloads, at = state.Workloads[:0], at[:0]
-		for i := from; i < min(from+checkedAtOnce, len(jobs)); i++ {
-			if _, noted := found[i]; !noted {
-				one.Job = &jobs[i]
-				state.Workloads = append(state.Workloads, one.Workload)
-				l.submit(one, &state.Workloads[len(at)])
-				at = append(at, i)
+		for tasks := 0; next < len(jobs) && len(at) < checkedAtOnce; next++ {
+			if _, noted := found[next]; noted {
+				continue
 			}
+			one.Job = &jobs[next]
+			w := one.Workload
+			l.submit(one, &w)
+			own := tasksUpTo(&w, gang.MaxTasks+1)
+			if own > gang.MaxTasks {
+				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", gang.MaxTasks))
+				continue
+			}
+			if tasks += own; tasks > gang.MaxTasks {
+				break
+			}
+			state.Workloads, at = append(state.Workloads, w), append(at, next)
 		}
 		var invalid *allot.InvalidError
 		if err := allot.Check(&state); err != nil && !errors.As(err, &invalid) {
@@ -128,6 +139,14 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 		}
 	}
 	return found, nil
+}
+
+// tasksUpTo is how many tasks a workload has, or most where there are more.
+func tasksUpTo(w *allot.Workload, most int) (tasks int) {
+	for i := range w.PodSets {
+		tasks += min(max(w.PodSets[i].Count, 0), most-tasks)
+	}
+	return tasks
 }
 
 // namesRise says whether each job's name comes after that of the job before, as generated

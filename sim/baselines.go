@@ -137,8 +137,8 @@ func LAS() Scheduler {
 // scatter is a pod set of as many GPUs, each for a task of its own, and of nothing else.
 func scatter(p *allot.PodSet) allot.PodSet {
 	asks := p.Request.GPU
-	tasks := max(asks.Count, 1)
-	out := allot.PodSet{Name: p.Name, Count: p.Count * tasks, Request: allot.Request{GPU: allot.GPURequest{Milli: asks.Milli, Memory: asks.Memory}}}
+	tasks := int64(min(p.Count, math.MaxInt32)) * int64(min(max(asks.Count, 1), math.MaxInt32)) // more are refused
+	out := allot.PodSet{Name: p.Name, Count: int(min(tasks, math.MaxInt32)), Request: allot.Request{GPU: allot.GPURequest{Milli: asks.Milli, Memory: asks.Memory}}}
 	if asks.Count > 0 {
 		out.Request.GPU.Count = 1
 	}

@@ -258,6 +258,23 @@ func TestPromisesDropped(t *testing.T) {
 	}
 }
 
+// TestManyTasks: a job of more tasks than there can be is left out by itself, and sound jobs that
+// are not there together may have as many together as they like.
+func TestManyTasks(t *testing.T) {
+	for _, s := range []sim.Scheduler{sim.FIFO(), sim.LAS()} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, second), single("b", 1, 0, second)}}
+		in.Jobs[0].Workload.PodSets[0].Count, in.Jobs[0].Line = math.MaxInt32, 7
+		r := mustRun(t, in, sim.Options{Scheduler: s, LeaveOut: true})
+		if len(r.Jobs) != 1 || len(r.LeftOut) != 1 || r.LeftOut[0].String() != `line 7, job "a": it has more than 16777216 tasks` {
+			t.Errorf("%s: %d jobs are run, left out are %v", s.Name, len(r.Jobs), r.LeftOut)
+		}
+		in.Jobs[0].Workload.PodSets[0].Count, in.Jobs[1].Workload.PodSets[0].Count = 1<<24, 1<<24
+		if err := sim.Check(in, sim.Options{Scheduler: s}); err != nil {
+			t.Errorf("%s: two large jobs: %v", s.Name, err)
+		}
+	}
+}
+
 // TestFaultHasState: what goes wrong in a run ends it with a fault that has the state,
 // and the result so far.
 func TestFaultHasState(t *testing.T) {
