@@ -178,15 +178,19 @@ func (e *engine) release(j *job, list []allot.Placement, grace time.Duration) {
 	}
 }
 
+// grace is how long tasks that an action tells to go take for it: where they save first, that too.
+func (e *engine) grace(j *job, a *allot.Action) time.Duration {
+	c := j.costs(e)
+	if a.Kind == allot.Evict && a.Ending.Checkpoint && c.Loses && j.runs() {
+		return after(c.Grace, c.Save)
+	}
+	return c.Grace
+}
+
 // evict lets a job leave. It waits again, or has failed.
 func (e *engine) evict(j *job, a *allot.Action) {
-	w := e.workload(j)
-	c := j.costs(e)
-	grace := c.Grace
+	w, grace := e.workload(j), e.grace(j, a)
 	if j.runs() {
-		if a.Ending.Checkpoint && c.Loses {
-			grace = after(grace, c.Save)
-		}
 		e.stop(j, a.Ending.Checkpoint)
 	}
 	j.result.Evictions++

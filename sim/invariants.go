@@ -70,7 +70,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, f *flight) error {
 	for i := range plan.Actions {
 		switch a := &plan.Actions[i]; a.Kind {
 		case allot.Evict, allot.Shrink, allot.Move:
-			if e.byID[a.Workload].costs(e).Grace > 0 {
+			if e.grace(e.byID[a.Workload], a) > 0 {
 				slow++
 			} else {
 				fast++
