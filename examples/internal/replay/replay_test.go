@@ -168,10 +168,23 @@ func TestSweep(t *testing.T) {
 	if strings.Count(files["runs.csv"], "\n") != 7 || !strings.Contains(files["means.csv"], ",300,runai,fifo,wait_mean_s,3,") || !strings.Contains(text, "seed by seed") {
 		t.Fatalf("%s%v", text, files)
 	}
-	jobs := filepath.Join(folder, "fifo-300-2", "jobs.csv") // written by a run alone
-	if err := os.Remove(jobs); err != nil {
+	marked := filepath.Join(folder, "fifo-300-2", "jobs.csv") // written by a run alone
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	isMarked := func() bool {
+		text, err := os.ReadFile(marked)
+		return err == nil && string(text) == "marked"
+	}
+	write(marked, "marked")
+	missing := filepath.Join(folder, "runai-300-1", "jobs.csv")
+	if err := os.Remove(missing); err != nil {
 		t.Fatal(err)
 	}
+	torn := filepath.Join(folder, "runai-300-2", "picture.json")
+	write(torn, "{}")
 	if err := os.Remove(filepath.Join(folder, "runai-300-3", "key")); err != nil {
 		t.Fatal(err)
 	}
@@ -179,14 +192,20 @@ func TestSweep(t *testing.T) {
 	if again != text || same["sweep.json"] != files["sweep.json"] || same["means.csv"] != files["means.csv"] {
 		t.Errorf("resumed it is another one: %s", again)
 	}
-	if _, err := os.Stat(jobs); err == nil {
+	if !isMarked() {
 		t.Error("a run was carried out again")
+	}
+	if _, err := os.Stat(missing); err != nil {
+		t.Error("a run without one of its files was not carried out again")
+	}
+	if info, err := os.Stat(torn); err != nil || info.Size() < 10 {
+		t.Error("a run without its picture was not carried out again")
 	}
 	if _, err := os.Stat(filepath.Join(folder, "runai-300-3", "key")); err != nil {
 		t.Error("a run that was not complete was not carried out again")
 	}
 	sweep(append(args, "-resume", "-costs"))
-	if _, err := os.Stat(jobs); err != nil {
+	if isMarked() {
 		t.Error("with other flags a run was not carried out again")
 	}
 }

@@ -31,7 +31,7 @@ func (s *Sweep) key(r *oneRun) string {
 }
 
 // takeFrom takes the summary of a run that has been carried out before in full, and of
-// the same trace and flags. It reports whether there is one.
+// the same trace and flags, with all its files. It reports whether there is one.
 func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 	const largest = 1 << 26
 	read := func(name string) []byte {
@@ -50,7 +50,13 @@ func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
 		return false
 	}
-	if r.picture = read("picture.json"); !json.Valid(r.picture) {
+	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "series.csv"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	var drawn struct{ Rows json.RawMessage }
+	if r.picture = read("picture.json"); json.Unmarshal(r.picture, &drawn) != nil || drawn.Rows == nil {
 		return false
 	}
 	r.summary = &summary
