@@ -62,12 +62,16 @@ func Read(content io.Reader) (*sim.Input, error) {
 	n, began := 0, false
 	for lines.Scan() {
 		n++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		next := lines.Bytes()
+		if n == 1 {
+			next = bytes.TrimPrefix(next, []byte("\xef\xbb\xbf")) // the mark of UTF-8, as in tables
+		}
+		if len(bytes.TrimSpace(next)) == 0 {
 			continue
 		}
 		jobs := len(in.Jobs)
-		if err := in.line(lines.Bytes(), !began); err != nil {
-			job, isJob := jobOf(lines.Bytes())
+		if err := in.line(next, !began); err != nil {
+			job, isJob := jobOf(next)
 			if !began || !isJob {
 				return nil, fmt.Errorf("trace: line %d: %w", n, err)
 			}

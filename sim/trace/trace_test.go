@@ -415,6 +415,14 @@ func TestRowsLeftOut(t *testing.T) {
 	}
 }
 
+// TestNativeMark: a file that begins with the mark of UTF-8 is one of the native format.
+func TestNativeMark(t *testing.T) {
+	in, err := trace.Read(strings.NewReader("\ufeff{\"trace\":{\"version\":1}}\n{\"node\":{\"id\":\"a\"}}\n"))
+	if err != nil || len(in.Cluster.Nodes) != 1 {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
+
 // TestBetween: a slice of a trace has the cluster that there was then, what changes in it, and
 // what changes behind it while its jobs run.
 func TestBetween(t *testing.T) {
