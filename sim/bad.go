@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/allotsched/allot"
-	"github.com/allotsched/allot/gang"
 )
 
 // A LeftOut is a job or a change of a queue that cannot be run, or what of a trace has made
@@ -80,6 +79,9 @@ func (e *BadInputError) Error() string {
 // tasks together than a state may have.
 const checkedAtOnce = 1 << 12
 
+// maxTasks is how many tasks the workloads of a state may have, by [allot.Check].
+const maxTasks = 1 << 24
+
 // bad are the jobs that cannot be run, by position, each with what is wrong first.
 func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	found := make(map[int]LeftOut)
@@ -113,12 +115,12 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 			one.Job = &jobs[next]
 			w := one.Workload
 			l.submit(one, &w)
-			own := tasksUpTo(&w, gang.MaxTasks+1)
-			if own > gang.MaxTasks {
-				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", gang.MaxTasks))
+			own := tasksUpTo(&w, maxTasks+1)
+			if own > maxTasks {
+				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))
 				continue
 			}
-			if tasks += own; tasks > gang.MaxTasks {
+			if tasks += own; tasks > maxTasks {
 				break
 			}
 			state.Workloads, at = append(state.Workloads, w), append(at, next)
