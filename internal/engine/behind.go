@@ -26,6 +26,9 @@ func (s *Solver) behind() behind { return behind{s} }
 // is due.
 func (s behind) isBehind(u *preempt.Unit, work int32) bool {
 	w := s.world
+	if s.served[servedBy{work, len(w.Room.Seats[work]), u.Work}] {
+		return false
+	}
 	return slices.ContainsFunc(w.Room.Seats[u.Work], func(one cluster.Seat) bool {
 		return one.Step == u.Step && s.standsBehind(&one, u.Work, work)
 	})
@@ -313,7 +316,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	promised := s.comes(it.ID)
-	if turn := (turnOf{it.ID, len(w.Room.Seats[it.ID])}); !promised && !s.lends(d) || s.served[turn] {
+	if !promised && !s.lends(d) {
 		return false, nil
 	}
 	var held []int32
@@ -325,22 +328,27 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
-	turn := turnOf{it.ID, len(w.Room.Seats[it.ID])}
-	s.due = at + 1
+	seats := len(w.Room.Seats[it.ID])
+	s.due, s.victims = at+1, s.victims[:0]
 	made, err := s.preempting().makeRoomForAny(k, it, at, held)
 	s.due = 0
-	s.served[turn] = made
+	for _, victim := range s.victims {
+		if made {
+			s.served[servedBy{it.ID, seats, victim}] = true
+		}
+	}
 	if held == nil && !made && err == nil && !promised {
 		s.stayed[asked] = p.UntilChanged()
 	}
 	return made, err
 }
 
-// A turnOf is a workload with so many places. Whoever has been served once by this right in a
-// solve, and has lost the places again to somebody's better one, is not served so again.
-type turnOf struct {
-	work  int32
-	seats int
+// A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
+// places again to somebody's better one, that one does not make way for it once more in the same solve.
+type servedBy struct {
+	work   int32
+	seats  int
+	victim int32
 }
 
 // comes says whether the time of a workload's promise has come, and somebody stands behind it.
