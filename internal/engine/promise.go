@@ -63,7 +63,7 @@ type promise struct {
 	order    int32 // 0 of those that the state had
 	rank     int32 // its place among those of its pass, see [promising.compare]
 	at       int64
-	from     int64 // in a forecast, before which it does not begin
+	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.exposes]
 	duration int64
 	unit     gang.Unit
 	asks     quota.Amounts

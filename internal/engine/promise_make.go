@@ -15,16 +15,21 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	k := &s.world.Works[it.ID]
-	if s.of(it.ID) == nil {
+	exposed := s.laying().exposes(it)
+	if p := s.of(it.ID); p == nil {
 		if !s.mayPromise(k, it) {
 			return nil
 		}
 		if err := s.layAgain(); err != nil {
 			return err
 		}
-		if !s.make(k, it) {
+		s.promises.from = exposed.from
+		made := s.make(k, it)
+		if s.promises.from = 0; !made {
 			return nil
 		}
+	} else if err := s.laying().heed(p, exposed); err != nil {
+		return err
 	}
 	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/division"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
 )
 
 // Promises are laid in two passes, first those of whoever is within its lines, and in each the kept ones before the
@@ -134,4 +136,55 @@ func (s laying) goesBefore(i int32, f *cluster.Form, grows bool, p *promise) boo
 // before it, were neither to hold anything (O1).
 func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 	return division.Of(s.world).Precedes(i, f, p.work, p.form)
+}
+
+// A notYet is from when on a workload may be promised something, as it may not start at once for the sake of another.
+type notYet struct {
+	from int64
+	why  *cluster.Verdict
+}
+
+// exposes says whether a workload that has been refused may not start as things stand, since that would give somebody a
+// right to what ran (M9): it can when something has ended, at the earliest.
+func (s laying) exposes(it queue.Item) (not notYet) {
+	if s.phase == withinLines {
+		return not
+	}
+	at := slices.IndexFunc(s.exposures, func(one exposure) bool { return one.work == it.ID && one.why.Form == it.Form })
+	if at < 0 || s.layAgain() != nil {
+		return not
+	}
+	not.why, not.from = &s.exposures[at].why, cluster.Never
+	if next, some := s.promises.profile.NextEnd(max(s.world.Now, 0)); some {
+		not.from = next
+	}
+	return not
+}
+
+// heed has a promise of which the time has come be put off where its workload may not start for the sake of another,
+// to whom it yields, and be tried at once again where that is so no more.
+func (s laying) heed(p *promise, not notYet) error {
+	switch {
+	case not.why == nil && p.from > 0 && s.phase != withinLines:
+		p.from, p.tried, p.sought = 0, 0, 0
+		return nil
+	case not.why == nil || !s.behind().hasComeFor(p):
+		return nil
+	}
+	if err := s.layAgain(); err != nil {
+		return err
+	}
+	cause := cluster.NewVerdict(cluster.Yields, p.form, s.index)
+	cause.Workload = not.why.Workload
+	s.promises.profile.Release(p.work)
+	s.forgoing().giveUp(p.stays)
+	p.from, p.sought = not.from, 0
+	if s.seek(p, placement.Window{From: p.from, Before: placement.Never, Duration: s.lasts(p)}) {
+		s.later(p, &cause)
+		s.hold(p)
+	} else {
+		s.withdraw(p, &cause)
+	}
+	s.changed()
+	return nil
 }
