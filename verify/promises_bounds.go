@@ -317,7 +317,7 @@ func (v *promising) cause(at string, r *allot.PlannedReservation, w *verifiedWor
 			q := other.forms[other.source.Form].queue
 			return t.Phase == allot.Terminating && was.At.UnixMicro() < v.at || t.Phase != allot.Terminating && q.pool.rounded(v.endOf(other.source, q, &t).predicted) > was.At.UnixMicro()
 		})
-		if !late {
+		if !late && (other == nil || v.lastOf(c.Workload, nil) <= was.At.UnixMicro()) {
 			v.fail(at, ruleKept, "%q had nothing that would still run at %s", c.Workload, text(was.At.UnixMicro()))
 		}
 	case allot.PlaceGone:

@@ -60,7 +60,7 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
-		f.closed = v.closedFrom(now, after(now.UnixMicro(), f.queue.pool.inTheWay(lastingOf(w.source, f.queue))), true, w.source, f)
+		f.closed = v.closedFrom(now, after(now.UnixMicro(), f.queue.pool.inTheWay(lastingOf(w.source, f.queue, f.tree().fewest()))), true, w.source, f)
 		for k := range v.state.Reservations {
 			if r := &v.state.Reservations[k]; r.Lend && !v.passed(r) && !isMember(r, w.source, f.queue) {
 				f.lent = append(f.lent, r.ID)
@@ -262,9 +262,8 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 			return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 		})
 	}
-	expected := lastingOf(x.source.source, x.queue).expected
 	passed := standing(func(t *allot.Task) bool {
-		overran := x.queue.pool.trusts() && hasBegun(t) && after((promising{}).since(t), expected) <= v.now().UnixMicro()
+		overran := x.queue.pool.trusts() && promising{at: max(0, v.now().UnixMicro())}.hasOverrun(x.source.source, x.queue, t)
 		return b.source.Reserved != nil && t.Behind == b.source.ID || overran && max(0, t.Since.UnixMicro()) > waitingSince(b.source, v.now().UnixMicro())
 	})
 	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {

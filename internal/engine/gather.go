@@ -171,7 +171,7 @@ func (s gathering) leave() {
 // knowTime has a promise be one with a time: who is only waited for is there again, and who stands behind it
 // goes when that comes (B6).
 func (s gathering) knowTime(p *promise) {
-	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Lasts(p.unit.Tasks())
 	s.promises.tellsOf(p, s.makesWay(p))
 }
 
@@ -306,11 +306,11 @@ func (s gathering) stands(p *promise) bool {
 // what is gathered and promised. As much as they have is nobody's once they have left but of whom the places are
 // gathered for. What stands behind that one is of these.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
-	over := s.overfull(p)
+	over, ends := s.overfull(p), endings{World: s.world}
 	for i, one := range s.behind().standing() {
 		place := one.Place(s.world)
 		if one.Commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
-			stays = append(stays, s.stayOf(i, one))
+			stays = append(stays, s.stayOf(&ends, i, one))
 		}
 	}
 	return stays

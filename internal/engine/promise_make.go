@@ -131,7 +131,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 	w := s.world
 	d := w.Definition(&w.Works[it.ID], it.Form)
 	p = &promise{
-		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
+		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Lasts(d.Unit.Tasks()), made: w.Now,
 		unit: d.Unit, asks: d.Asks,
 	}
 	if entitled {
