@@ -93,6 +93,13 @@ func genTimed(seed uint64) *State {
 			w.MinDuration = leastOf(least, w)
 		}
 	}
+	fixed := rand.New(rand.NewPCG(seed, 17))
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; fixed.IntN(4) == 0 {
+			w.FixedWork = int64(60 * (1 + fixed.IntN(60)))
+			w.WorkDone = int64(fixed.IntN(3)) * w.FixedWork / 4
+		}
+	}
 	return s
 }
 
