@@ -346,13 +346,13 @@ func (s gathering) overfull(p *promise) map[int32]uint64 {
 	return over
 }
 
-// letsGo is when a gathering lets its places go; Never is not.
+// letsGo is when a gathering lets its places go, having held them for some time; Never is not.
 func (s gathering) letsGo(p *promise) int64 {
 	since := max(s.world.Now, 0)
 	if p.was != nil && p.was.Gathers {
 		since = p.was.HeldSince
 	}
-	return cluster.TimeAfter(since, s.pool.Policy.Reserve.MaxHold)
+	return cluster.TimeAfter(since, max(s.pool.Policy.Reserve.MaxHold, 1))
 }
 
 // placeOffGathered takes places for a unit that nobody who is named has gathered.

@@ -91,7 +91,7 @@ func (s *Solver) reaches(i int32, d *cluster.Definition, tasks int32) reach {
 	case !s.pool.Policy.Reserve.TrustDurations || !d.Times.Fixed:
 		return reach{work: i, until: cluster.TimeAfter(now, s.pool.Most(&d.Times, tasks))}
 	}
-	joint := jointOf(s.world, i, &d.Times, nil)
+	joint := jointOf(s.world, i, &d.Times, false)
 	joint.Join(now, tasks)
 	return reach{work: i, until: cluster.PredictedEnd(now, joint.Done(), cluster.TimeAfter(now, d.Times.Limit), 0)}
 }
@@ -108,14 +108,17 @@ func (s *Solver) reachesAgain(i int32, d *cluster.Definition, tasks int32) reach
 func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
 	w, i := s.world, o.Unit.Work
 	k := &w.Works[i]
-	d := w.Definition(k, k.Current)
-	ends, joint := endings{World: w}, jointOf(w, i, &d.Times, o.Seats)
-	out := s.reachesAgain(i, d, int32(len(o.Seats))).within(o.Seats)
+	d, trusts, ends := w.Definition(k, k.Current), s.pool.Policy.Reserve.TrustDurations, endings{World: w, whole: true}
+	out := s.reachesAgain(i, d, int32(len(o.Seats)))
+	if trusts && d.Times.Fixed { // it goes on with what it does
+		out.until = max(w.Now, 0)
+	}
+	out = out.within(o.Seats)
 	for at := range o.Seats {
 		if one := &o.Seats[at]; one.Origin >= 0 {
 			end := endsForSure(one, w)
-			if s.pool.Policy.Reserve.TrustDurations {
-				end = min(end, ends.endsBy(i, one, joint.Done()))
+			if trusts {
+				end = min(end, ends.endsIn(i, one))
 			}
 			out.until = max(out.until, end)
 		}

@@ -286,49 +286,6 @@ func EndOf(d *cluster.Decision, i int32) int64 {
 	return last
 }
 
-// NextEnd is the earliest time after now, in pools that promise, at which something that holds
-// a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
-func NextEnd(d *cluster.Decision) int64 {
-	if d.Kept {
-		return d.NextEnd
-	}
-	w, next := d.World, int64(cluster.Never)
-	note := func(at int64) {
-		if at > w.Now {
-			next = min(next, at)
-		}
-	}
-	ends := endings{World: w}
-	for s := range eachSolver(w) {
-		for i := range s.pool.Reserved {
-			note(s.pool.Reserved[i].From)
-			note(s.pool.Reserved[i].Until)
-		}
-		if !reserves(s.pool) {
-			continue
-		}
-		for _, p := range s.promises.list {
-			if note(p.at); p.gathers {
-				note(s.promising().gathering().letsGo(p))
-			}
-		}
-		for _, i := range s.pool.Works {
-			k := &w.Works[i]
-			f := w.FormOf(k, k.Current)
-			if f.Pool != s.index {
-				continue
-			}
-			for at := range w.Room.Seats[i] {
-				one := &w.Room.Seats[i][at]
-				note(ends.endsIn(i, one))
-				note(cluster.TimeAfterSeconds(one.Admitted, s.pool.Runtimes[f.Queue].Preempt))
-				note(cluster.TimeAfterSeconds(one.Admitted, s.pool.Runtimes[f.Queue].Reclaim))
-			}
-		}
-	}
-	return next
-}
-
 // told is what became of a promise.
 func (s telling) told(p *promise) cluster.Reservation {
 	w := s.world

@@ -56,16 +56,22 @@ func staleAtOnce(stale int) int {
 
 // isStale says whether a workload has run below its minimum for longer than the grace.
 func isStale(w *cluster.World, k *cluster.Work) bool {
-	if k.Status != cluster.Waiting || k.Live < 0 || !w.Holds(k) {
-		return false
-	}
-	since := w.Now // it has come to that just now
-	if k.PartialSince >= 0 {
-		since = k.PartialSince
-	}
 	grace := solverOf(w, k, k.Current).pool.Policy.StaleGangGrace
-	return grace.Given() && cluster.TimeAfterSeconds(since, grace) <= w.Now &&
+	return grace.Given() && isPartial(w, k) && cluster.TimeAfterSeconds(partialSince(w, k), grace) <= w.Now
+}
+
+// isPartial says whether a workload runs below its minimum.
+func isPartial(w *cluster.World, k *cluster.Work) bool {
+	return k.Status == cluster.Waiting && k.Live >= 0 && w.Holds(k) &&
 		!isEnough(w.Definition(k, k.Current), w.Live[k.Live].Held) && !strayed(w, k)
+}
+
+// partialSince is since when it does: now, if it has come to that just now.
+func partialSince(w *cluster.World, k *cluster.Work) int64 {
+	if k.PartialSince >= 0 {
+		return k.PartialSince
+	}
+	return w.Now
 }
 
 // strayed says whether something of a workload stands outside its pool (S7).
@@ -265,29 +271,25 @@ func toldApart(s *cluster.Seat) int32 {
 
 // endings tell when tasks are predicted to end that stand in the table (B1). They remember when the
 // last workload that they were asked of has done its fixed work, and are of use as long as the table
-// is as it is.
+// is as it is. Where units are out and tried whether they may come back, the fixed work is that of the
+// whole, which all of them did together.
 type endings struct {
 	*cluster.World
-	work int32 // plus one
-	done int64
+	whole bool
+	work  int32 // plus one
+	done  int64
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload and, of fixed work, by
 // all of it that has a place: each of its tasks has as much to do as the others leave.
 func (e *endings) endsIn(i int32, s *cluster.Seat) int64 {
 	k := &e.Works[i]
-	times := &e.Definition(k, k.Current).Times
+	times, p := &e.Definition(k, k.Current).Times, e.Pools[e.FormOf(k, k.Current).Pool]
 	if times.Fixed && e.work != i+1 {
-		joint := jointOf(e.World, i, times, nil)
+		joint := jointOf(e.World, i, times, e.whole)
 		e.work, e.done = i+1, joint.Done()
 	}
-	return e.endsBy(i, s, e.done)
-}
-
-// endsBy is endsIn where fixed work is done by a time.
-func (e *endings) endsBy(i int32, s *cluster.Seat, done int64) int64 {
-	k := &e.Works[i]
-	times, p := &e.Definition(k, k.Current).Times, e.Pools[e.FormOf(k, k.Current).Pool]
+	done := e.done
 	if !times.Fixed {
 		done = cluster.TimeAfter(beganAt(e.World, s), times.Duration)
 	}
@@ -303,20 +305,19 @@ func limitedAt(w *cluster.World, s *cluster.Seat, times *cluster.Times) int64 {
 	return limited
 }
 
-// jointOf is the fixed work of a workload as all of it does it that has a place in the table, and
-// what is back beside that; of other work it is nothing.
-func jointOf(w *cluster.World, i int32, times *cluster.Times, back []cluster.Seat) cluster.Joint {
-	joint, seats := cluster.NewJoint(times.Rest), w.Room.Seats[i]
-	if !times.Fixed {
-		return joint
-	}
+// jointOf is the fixed work of a workload as all of it does it that has a place in the table, and of
+// the whole also what had one in the state.
+func jointOf(w *cluster.World, i int32, times *cluster.Times, whole bool) cluster.Joint {
+	k, joint, seats := &w.Works[i], cluster.NewJoint(times.Rest), w.Room.Seats[i]
 	for at := range seats {
 		joint.Join(beganAt(w, &seats[at]), 1)
 	}
-	for at := range back {
-		one := &back[at]
+	if !whole || k.Live < 0 || w.Live[k.Live].Form != k.Current {
+		return joint
+	}
+	for _, one := range cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To) {
 		if !slices.ContainsFunc(seats, func(s cluster.Seat) bool { return s.Set == one.Set && s.Index == one.Index }) {
-			joint.Join(beganAt(w, one), 1)
+			joint.Join(beganAt(w, &one), 1)
 		}
 	}
 	return joint

@@ -203,10 +203,9 @@ func (s sparing) sparesFromHome(work int32, home []cluster.Seat) bool {
 func (s sparing) meets(p *promise, i int32, home []cluster.Seat) bool {
 	w := s.world
 	f := w.FormOf(&w.Works[p.work], p.form)
-	k := &w.Works[i]
-	binds, ends, joint := s.binds(f, s.chargeOf(p)), endings{World: w}, jointOf(w, i, &w.Definition(k, k.Current).Times, home)
+	binds, ends := s.binds(f, s.chargeOf(p)), endings{World: w, whole: true}
 	return slices.ContainsFunc(home, func(one cluster.Seat) bool {
-		return s.promises.profile.Round(ends.endsBy(i, &one, joint.Done())) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
+		return s.promises.profile.Round(ends.endsIn(i, &one)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
 	})
 }
 
@@ -224,7 +223,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	var stands []placement.Stay
-	outs, ends := s.behind().outs(), endings{World: w}
+	outs, ends := s.behind().outs(), endings{World: w, whole: true}
 	for i, one := range s.behind().standing() {
 		if nodes[w.Position[one.Node]] && !outs.has(i, one.Step) {
 			stay := s.stayOf(&ends, i, one)
