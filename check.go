@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/jsonform"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
@@ -16,25 +17,25 @@ import (
 
 // The limits of the library. Amounts have [MaxAmount] besides.
 const (
-	maxText         = 1024                 // bytes of a name
-	maxDevices      = placement.MaxDevices // of a node: a place is a mask of 64 bits
-	maxTasks        = gang.MaxTasks        // of all workloads, in all forms: what a plan may have to name
-	maxCount        = math.MaxInt32        // any other number of things
-	maxAlternatives = math.MaxInt16 - 1    // of a workload, besides its own form
-	maxSum          = quota.MaxSum         // of amounts: below 2^62
-	mostRelocations = 4                    // units beside victims: all sets of so many are tried
-	maxMoved        = 1_000_000            // percent of what a consolidation is for
-	maxMixWeight    = 1<<39 - 1            // of a target mix in all; with the tasks there are at most 2^40
-	maxLevels       = 64                   // of the topology
-	maxIslands      = placement.MaxDevices // sockets or switches of a node
-	maxWork         = 1 << 42              // task-seconds of fixed work: in microseconds it fits 64 bits
-	leastDuration   = 1                    // second
-	maxDuration     = endSecond            // of durations: no longer than there are times
-	maxStrength     = 1_000_000            // of Policy.UsageStrengthMilli: 1000
-	leastMargin     = 1000                 // of Policy.ReclaimMarginMilli: 1
-	maxMargin       = 1 << 20              // of Policy.ReclaimMarginMilli
-	firstSecond     = 0                    // of times: 1970-01-01
-	endSecond       = 253402300800         // of times: 10000-01-01
+	maxText         = 1024                               // bytes of a name
+	maxDevices      = placement.MaxDevices               // of a node: a place is a mask of 64 bits
+	maxTasks        = gang.MaxTasks                      // of all workloads, in all forms: what a plan may have to name
+	maxCount        = math.MaxInt32                      // any other number of things
+	maxAlternatives = math.MaxInt16 - 1                  // of a workload, besides its own form
+	maxSum          = quota.MaxSum                       // of amounts: below 2^62
+	mostRelocations = 4                                  // units beside victims: all sets of so many are tried
+	maxMoved        = 1_000_000                          // percent of what a consolidation is for
+	maxMixWeight    = 1<<39 - 1                          // of a target mix in all; with the tasks there are at most 2^40
+	maxLevels       = 64                                 // of the topology
+	maxIslands      = placement.MaxDevices               // sockets or switches of a node
+	maxWork         = 1 << 42                            // task-seconds of fixed work: in microseconds it fits 64 bits
+	leastDuration   = 1                                  // second
+	maxDuration     = endSecond                          // of durations: no longer than there are times
+	maxStrength     = 1_000_000                          // of Policy.UsageStrengthMilli: 1000
+	leastMargin     = 1000                               // of Policy.ReclaimMarginMilli: 1
+	maxMargin       = 1 << 20                            // of Policy.ReclaimMarginMilli
+	firstSecond     = 0                                  // of times: 1970-01-01
+	endSecond       = cluster.EndOfTime / cluster.Second // of times
 )
 
 // Check says everything that is wrong with s (V1): nil, or an [*InvalidError]

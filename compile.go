@@ -30,9 +30,6 @@ type world struct {
 	tasks                         []cluster.Holding // arena of newTasks
 	rare                          []cluster.Rare    // arena of newRare
 	timed                         map[int32]bool    // works that have a NotBefore (B1)
-	// dated are works of pools that promise of which something runs that is expected to end, by the
-	// first time as of which its end depends on what time it is.
-	dated map[int32]int64
 	// promised are the works to which something is promised, behinds those of which something stands
 	// behind others (B6), closing those to which what is closed depends on what time it is (B9).
 	promised, behinds map[int32]bool

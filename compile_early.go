@@ -27,7 +27,7 @@ func (w *world) notBefore(k *Workload) time.Time {
 	if held <= 0 || held < span(w.policyInFirst(k).Reserve.MaxHold, cluster.Never) {
 		return k.NotBefore
 	}
-	return timeOf(max(laterTime(max(w.Now, 0), held), micros(k.NotBefore)))
+	return timeOf(max(cluster.TimeAfter(max(w.Now, 0), held), micros(k.NotBefore)))
 }
 
 // isEarly says whether a workload asks for nothing yet.

@@ -27,7 +27,7 @@ func (r *ReservePolicy) knobs(p *Policy) cluster.Reserve {
 		Depth: r.Depth, GangsOnly: r.GangsOnly, FromPriority: math.MinInt32, After: span(r.After, 0),
 		MaxPromises: r.MaxPromises, MaxHeld: math.MaxInt64, MaxHold: span(r.MaxHold, cluster.Never), ChargeHeld: r.ChargeHeld, Gather: r.Gather,
 		RatherWait: span(r.RatherWait, 0), TrustDurations: r.TrustDurations, Evictable: r.Evictable,
-		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0),
+		Horizon: span(r.Horizon, 0), Resolution: span(r.Resolution, 0), Grace: span(p.KillGrace, defaultGrace),
 	}
 	if out.Horizon == cluster.Never {
 		out.Horizon = 0
@@ -50,10 +50,10 @@ func span(b quota.Bound, absent int64) int64 {
 	switch {
 	case !b.Given():
 		return absent
-	case b.IsUnlimited() || b.Amount() > cluster.Never/aSecond:
+	case b.IsUnlimited() || b.Amount() > cluster.Never/cluster.Second:
 		return cluster.Never
 	}
-	return b.Amount() * aSecond
+	return b.Amount() * cluster.Second
 }
 
 // compileHeld is, of what the pool can give, what promises of a pool may keep idle.
@@ -67,7 +67,6 @@ func (p *pool) compileHeld() {
 // promised.
 func (w *world) compileTimes(i int32, given *Workload) {
 	k := &w.Works[i]
-	delete(w.dated, i)
 	delete(w.promised, i)
 	delete(w.behinds, i)
 	if !w.foresees && !slices.ContainsFunc(append([]cluster.Form{k.Form}, k.Others...), func(f cluster.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
@@ -80,43 +79,25 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		note(&w.promised, i)
 	}
 	k.Rare = &own
-	grace := span(w.pools[k.Form.Pool].given.KillGrace, defaultGrace)
 	for t := range k.Tasks {
 		h := &k.Tasks[t]
 		source := slices.IndexFunc(given.Tasks, func(one Task) bool {
 			return w.nodeID[one.Node] == h.Node && int32(one.Index) == h.Index && cluster.Phase(one.Phase) == h.Phase && w.setNames(k, h.Form)[h.Set] == one.PodSet
 		})
+		started := micros(given.Tasks[source].Started)
+		h.Begun = h.Phase == cluster.Running || h.Phase == cluster.Claimed && started >= 0
+		if started < 0 {
+			started = h.Since
+		}
+		h.Started = max(started, 0)
 		if name := given.Tasks[source].Behind; name != "" {
 			note(&w.behinds, i)
 			h.Behind = w.behind(name)
 		}
-		w.compileEnd(h, given, &given.Tasks[source], &w.Definition(k, h.Form).Times, grace)
+		if until := given.Tasks[source].Until; !until.IsZero() { // it was cut to fit a hole
+			h.Until = micros(until)
+		}
 	}
-}
-
-// compileEnd reads when a task ends that may take so long.
-func (w *world) compileEnd(h *cluster.Holding, given *Workload, t *Task, times *cluster.Times, grace int64) {
-	now := max(w.Now, 0)
-	started := max(micros(t.began()), 0)
-	h.Begun = t.hasBegun()
-	if h.Phase == cluster.Claimed && !h.Begun {
-		started = now
-	}
-	expected, limited := laterTime(started, times.Duration), laterTime(started, times.Limit)
-	if given.FixedWork > 0 && h.Begun {
-		expected = given.fixedEnd()
-	}
-	if !t.Until.IsZero() { // it was cut to fit a hole
-		h.Until = micros(t.Until)
-		limited = min(limited, h.Until)
-	}
-	h.Overran = h.Begun && expected <= now
-	h.Ends, h.Enforced = predictedEnd(now, expected, limited, grace)
-	first := min(expected, limited)
-	if h.Phase == cluster.Claimed && !h.Begun {
-		first = 0 // it is as if it began now
-	}
-	w.noteDated(h.Work, h, first)
 }
 
 // note adds a work to a set.
@@ -125,17 +106,6 @@ func note(set *map[int32]bool, i int32) {
 		*set = make(map[int32]bool)
 	}
 	(*set)[i] = true
-}
-
-// noteDated notes a time from which on the end of a task of a work depends on what time it is.
-func (w *world) noteDated(i int32, h *cluster.Holding, at int64) {
-	if was, known := w.dated[i]; at == cluster.Never || known && was <= at {
-		return
-	}
-	if w.dated == nil {
-		w.dated = make(map[int32]int64)
-	}
-	w.dated[i] = at
 }
 
 // behind is the workload of a name that has been promised something, plus one; 0 is that none
@@ -165,37 +135,46 @@ func (w *world) sourceOf(i int32) *Workload {
 }
 
 // taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.
-func taskTime(seconds int64) int64 { return min(seconds, cluster.Never/aSecond) * aSecond }
-
-// fixedEnd is when the fixed work of a workload is done by what of it has begun (B1).
-func (k *Workload) fixedEnd() int64 {
-	var started []int64
-	for i := range k.Tasks {
-		if t := &k.Tasks[i]; t.hasBegun() {
-			started = append(started, max(micros(t.began()), 0))
-		}
-	}
-	return fixedEnd(taskTime(k.FixedWork), taskTime(k.WorkDone), started)
+func taskTime(seconds int64) int64 {
+	return min(seconds, cluster.Never/cluster.Second) * cluster.Second
 }
 
-// least is how many tasks of its first form start together.
-func (k *Workload) least() (tasks int64) {
-	for i := range k.PodSets {
-		tasks += int64(cmp.Or(k.PodSets[i].Min, k.PodSets[i].Count))
+// fewest is how many tasks of the form start together, at the fewest: of a group those of its
+// children that ask the least (G3).
+func (f *Form) fewest() int {
+	asked, groups := make(map[string][]int), make(map[string][]*Group) // by parent, "" of the whole
+	for i := range f.PodSets {
+		set := &f.PodSets[i]
+		asked[set.Group] = append(asked[set.Group], cmp.Or(set.Min, set.Count))
 	}
-	return tasks
+	for i := range f.Groups {
+		groups[f.Groups[i].Parent] = append(groups[f.Groups[i].Parent], &f.Groups[i])
+	}
+	var of func(*Group) int
+	of = func(g *Group) (tasks int) {
+		own := asked[g.Name]
+		for _, child := range groups[g.Name] {
+			own = append(own, of(child))
+		}
+		slices.Sort(own)
+		for _, one := range own[:cmp.Or(g.Min, len(own))] {
+			tasks += one
+		}
+		return tasks
+	}
+	return of(&Group{})
 }
 
 // defaultGrace is how long past its limit a task is expected to take to end unless the
 // policy says, in microseconds.
-const defaultGrace = 30 * aSecond
+const defaultGrace = 30 * cluster.Second
 
 // timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
 // queue or of the first above it that says them, else the policy's; at most the least Max.
-func (w *world) timesOf(given *Workload, queue string, policy *Policy) cluster.Times {
+func (w *world) timesOf(given *Workload, form *Form, policy *Policy) cluster.Times {
 	own, bound, most := given.Duration, given.TimeLimit, int64(cluster.Never)
 	levels := []*Durations{}
-	for id := queue; id != ""; {
+	for id := form.Queue; id != ""; {
 		at := slices.IndexFunc(w.state.Queues, func(q Queue) bool { return q.ID == id })
 		if at < 0 {
 			break
@@ -213,12 +192,13 @@ func (w *world) timesOf(given *Workload, queue string, policy *Policy) cluster.T
 	}
 	limit := min(span(bound, cluster.Never), most)
 	expected := span(own, cluster.Never)
-	if given.FixedWork > 0 {
-		expected = max(1, fixedDuration(taskTime(given.FixedWork), taskTime(given.WorkDone), given.least()))
-	}
 	out := cluster.Times{Duration: min(expected, limit), Limit: limit}
+	if given.FixedWork > 0 {
+		out.Fixed, out.Rest = true, taskTime(given.FixedWork)-taskTime(given.WorkDone)
+		out.Duration = out.Lasts(int32(form.fewest()))
+	}
 	if policy.Reserve.Backfill != 0 {
-		out.Least = given.MinDuration * aSecond
+		out.Least = given.MinDuration * cluster.Second
 	}
 	return out
 }

@@ -147,12 +147,12 @@ func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 	out.Final = c.pool.given.ends(k)
 	var err error
 	if c.times = cluster.Unknown; w.foresees || c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
-		c.times = w.timesOf(k, given.Queue, c.pool.given)
+		c.times = w.timesOf(k, given, c.pool.given)
 	}
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
 		c.stranger = c.pool.strangerTo(w.state, k.ID, at.Queue)
 		now := max(w.Now, 0)
-		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, true, now, laterTime(now, c.pool.Most(c.times)))
+		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, true, now, cluster.TimeAfter(now, c.pool.Most(&c.times, 0)))
 	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err
@@ -230,7 +230,13 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 	timeless := 0 // where what is asked begins in the key, whatever time it takes
 	if c.times != cluster.Unknown {
 		const timed = 255 // no strategy
-		c.key = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(append(c.key, timed), c.times.Duration), c.times.Limit), c.times.Least)
+		c.key = append(c.key, timed)
+		for _, one := range [...]int64{c.times.Duration, c.times.Limit, c.times.Least, c.times.Rest} {
+			c.key = binary.AppendVarint(c.key, one)
+		}
+		if c.key = append(c.key, 0); c.times.Fixed {
+			c.key[len(c.key)-1] = 1
+		}
 		timeless = len(c.key)
 	}
 	c.key = binary.AppendUvarint(append(c.key, byte(own)), uint64(len(sets)))

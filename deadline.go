@@ -10,7 +10,8 @@ import (
 
 // timesInFirst are the duration and the limit of a workload in its first form.
 func (w *world) timesInFirst(k *Workload) cluster.Times {
-	return w.timesOf(k, k.Queue, w.policyInFirst(k))
+	form := formOf(k, 0)
+	return w.timesOf(k, &form, w.policyInFirst(k))
 }
 
 // policyInFirst is the policy of the pool of a workload's first form.
@@ -55,7 +56,7 @@ func (w *world) deadlineWarnings() (found []Fault) {
 		}
 		now := max(w.Now, micros(k.NotBefore), 0)
 		if late := now - w.latestStart(k); late > 0 {
-			seconds := (late + aSecond - 1) / aSecond
+			seconds := (late + cluster.Second - 1) / cluster.Second
 			found = append(found, Fault{Path: workloadPath(k.ID, "deadline"), Code: WarnDeadlineMissed,
 				Value: strconv.FormatInt(seconds, 10) + " s too late", Want: "can no longer be met, even by a start now"})
 		}

@@ -122,8 +122,7 @@ func (d *Decision) Actions() []Action { return d.actions }
 // Reservations are those of the [Plan] (B7). The caller must not modify them.
 func (d *Decision) Reservations() []PlannedReservation { return d.reservations }
 
-// NextAt is that of the [Plan] where it was found out with the actions, as it is where a pool
-// makes promises; else it is zero, and Plan tells it.
+// NextAt is that of the [Plan].
 func (d *Decision) NextAt() time.Time { return d.nextAt }
 
 // Work is what the decision cost, in counted steps: the only part of a plan that

@@ -40,18 +40,12 @@ func (t *follower) addAnew(works []table.Difference[Workload], nodes []table.Dif
 }
 
 // noteTime notes the works that are early at one of two times only or have let go what was gathered
-// for them, those of which something is predicted to end otherwise, and those to which something else
-// is closed.
+// for them, and those to which something else is closed.
 func (t *follower) noteTime(anew map[int32]bool, n *nouns) {
 	w := t.world
 	for i := range w.timed { // into a set: order cannot matter
 		k := &w.state.Workloads[i]
 		if k.isEarly(w.state.Now) != k.isEarly(n.now) || !k.HeldSince.IsZero() {
-			anew[i] = true
-		}
-	}
-	for i, at := range w.dated { // into the set: order cannot matter
-		if at <= max(w.Now, micros(n.now)) {
 			anew[i] = true
 		}
 	}
@@ -99,7 +93,6 @@ func (w *world) forget(i int32) {
 	for _, set := range [...]map[int32]bool{w.timed, w.promised, w.behinds} {
 		delete(set, i)
 	}
-	delete(w.dated, i)
 	delete(w.closing, i)
 }
 

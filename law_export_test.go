@@ -93,6 +93,21 @@ func genTimed(seed uint64) *State {
 			w.MinDuration = leastOf(least, w)
 		}
 	}
+	fixed := rand.New(rand.NewPCG(seed, 17))
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; fixed.IntN(4) == 0 {
+			w.FixedWork = int64(60 * (1 + fixed.IntN(60)))
+			w.WorkDone = int64(fixed.IntN(3)) * w.FixedWork / 4
+		}
+	}
+	for i := range s.Pools {
+		r := &s.Pools[i].Policy.Reserve
+		for _, b := range [...]*quota.Bound{&r.After, &r.Horizon, &r.RatherWait} {
+			if fixed.IntN(6) == 0 {
+				*b = quota.Of(int64(60 * fixed.IntN(30)))
+			}
+		}
+	}
 	return s
 }
 
@@ -157,6 +172,7 @@ var Laws = []Law{
 	{"V1", "a snapshot decides what Solve does", byRapid, sameFromSnapshot},
 	{"M3", "the solve ends within its counted budget", nil, withinBudget},
 	{"M5", "a plan applied leaves nothing to do", nil, atRest},
+	{"B10", "a plan applied, nothing is otherwise before NextAt", []string{"room", "timed"}, stillUntilNext},
 	{"M5, X1", "a plan applied leaves the same reasons and shares", byRapid, sameAfterwards},
 	{"S4", "Begin and what follows of itself come to what Apply says", []string{"small", "room"}, beginComesToApply},
 	{"O1", "every decision is the one that the rules, read plainly, come to", forOracle, asOracle},

@@ -102,7 +102,7 @@ func sameFromSnapshot(j *Judged) error {
 	if err != nil {
 		return err
 	}
-	got := &Plan{Revision: j.State.Revision, Actions: d.Actions(), Warnings: j.Plan.Warnings}
+	got := &Plan{Revision: j.State.Revision, Actions: d.Actions(), NextAt: d.NextAt(), Warnings: j.Plan.Warnings}
 	for p, err := range d.Pending() {
 		if err != nil {
 			return err

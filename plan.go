@@ -21,11 +21,14 @@ type Plan struct {
 	// Reservations are the promises as they stand after the plan, and those that it
 	// withdraws, by workload (B7). Apply and Begin write them into the state.
 	Reservations []PlannedReservation `json:"reservations,omitempty"`
-	// NextAt is the earliest time after the State's Now from which the plan need not hold any
-	// more although nothing else has changed: a NotBefore, the begin or the end of a
-	// [Reservation] and, in pools that promise places ahead ([ReservePolicy]), a predicted end,
-	// the begin of a promise or the end of a protection (B1, B7, B9). Pools that do not promise
-	// tell neither of ends nor of protections. Zero is none.
+	// NextAt is the earliest time after the State's Now at which something could be decided or
+	// promised otherwise, once the plan is carried out, although nothing but time has passed
+	// (B10): a NotBefore, the begin or the end of a [Reservation], the end of a least runtime
+	// ([MinRuntime]) or of the grace of a stale gang and, in pools that promise places ahead
+	// ([ReservePolicy]), a predicted end, the time of a promise, or when somebody who waits may be
+	// promised something by After, Horizon or MaxHold. Nothing may come of it then. What is claimed
+	// and has not begun, and what is past its limit, is predicted to end by what time it is: of
+	// that NextAt does not tell. Zero is none, and that the State has no Now.
 	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.

@@ -405,7 +405,7 @@ func (l *lawLife) askParts(d *allot.Decision, want *allot.Plan) error {
 			return fmt.Errorf("Why %q: %v (%v), not %v", p.Workload, got, err, p.Reasons)
 		}
 	}
-	got := &allot.Plan{Revision: want.Revision, Actions: d.Actions(), Warnings: want.Warnings}
+	got := &allot.Plan{Revision: want.Revision, Actions: d.Actions(), NextAt: d.NextAt(), Warnings: want.Warnings}
 	for s, err := range d.Shares() {
 		if err != nil {
 			return err

@@ -165,6 +165,8 @@ func (h *stabilityHost) mixTimes() {
 			w.Deadline.Start = h.s.Now.Add(time.Duration(h.IntN(600)) * time.Minute)
 		case 2:
 			w.MinDuration = 600
+		case 3:
+			w.FixedWork = 600 * int64(1+h.IntN(60))
 		}
 	}
 }

@@ -54,7 +54,7 @@ func Timeline(ctx context.Context, d *allot.Decision) ([]Span, error) {
 				continue
 			}
 			form, at := int16(r.Promise.Form), r.Promise.At.UnixMicro()
-			long := w.Definition(&w.Works[i], form).Times.Duration
+			long := w.Definition(&w.Works[i], form).Times.Lasts(int32(len(r.Promise.Tasks)))
 			add(i, form, r.Promise.At, at+min(long, cluster.Never-at))
 		}
 		return nil

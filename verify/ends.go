@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"math"
 	"math/big"
 	"slices"
@@ -55,9 +54,9 @@ func seconds(b quota.Bound) int64 {
 	return b.Amount() * aSecond
 }
 
-// lastingOf is how long a form in a queue takes: by what the workload says, else its queue or
-// the first above it that does, else the policy; at most the least of all that bounds it.
-func lastingOf(w *allot.Workload, q *verifiedQueue) lasting {
+// lastingOf is how long so many tasks take that start together in a queue: by what the workload says,
+// else its queue or the first above it that does, else the policy; at most the least of all that bounds it.
+func lastingOf(w *allot.Workload, q *verifiedQueue, tasks int) lasting {
 	own, limit, most := w.Duration, w.TimeLimit, int64(forever)
 	var levels []allot.Durations
 	for up := q; up != nil; up = up.parent {
@@ -74,37 +73,48 @@ func lastingOf(w *allot.Workload, q *verifiedQueue) lasting {
 	}
 	out := lasting{seconds(own), min(seconds(limit), most)}
 	if w.FixedWork > 0 {
-		var tasks int64
-		for _, ps := range w.PodSets {
-			tasks += int64(cmp.Or(ps.Min, ps.Count))
-		}
-		out.expected = divided(big.NewInt(max(0, w.FixedWork-w.WorkDone)), tasks)
+		all := make([]int64, tasks)
+		out.expected = overrun(0, jointEnd(max(0, w.FixedWork-w.WorkDone), all))
 	}
 	out.expected = min(out.expected, out.limit)
 	return out
 }
 
-// divided is a number of task-seconds over a number of tasks, in microseconds and rounded up; at
-// least one.
-func divided(work *big.Int, tasks int64) int64 {
-	if tasks <= 0 {
+// jointEnd is when tasks that began at these times have done what is left of their work, in
+// task-seconds: by then they have run as long together. It is rounded up, not before 1970, and for
+// ever where that is beyond all times.
+func jointEnd(left int64, began []int64) int64 {
+	sum, rest := new(big.Int).Mul(big.NewInt(left), big.NewInt(aSecond)), new(big.Int)
+	for _, at := range began {
+		sum.Add(sum, big.NewInt(at))
+	}
+	if len(began) == 0 {
 		return forever
 	}
-	work.Mul(work, big.NewInt(aSecond))
-	return quotient(work, tasks, 1)
-}
-
-// quotient is rounded up, at least so much, and for ever where it is beyond all times.
-func quotient(sum *big.Int, by, least int64) int64 {
-	rest := new(big.Int)
-	sum.DivMod(sum, big.NewInt(by), rest)
+	sum.DivMod(sum, big.NewInt(int64(len(began))), rest)
 	if rest.Sign() > 0 {
 		sum.Add(sum, big.NewInt(1))
 	}
 	if sum.Cmp(big.NewInt(endOfTimes)) >= 0 {
 		return forever
 	}
-	return max(least, sum.Int64())
+	return max(0, sum.Int64())
+}
+
+// fewest is how many tasks start together in a group, at the fewest.
+func (n *gangNode) fewest() (tasks int) {
+	if n.set >= 0 {
+		return n.need
+	}
+	var list []int
+	for _, child := range n.children {
+		list = append(list, child.fewest())
+	}
+	slices.Sort(list)
+	for _, one := range list[:n.need] {
+		tasks += one
+	}
+	return tasks
 }
 
 // trusts says whether the pool judges by what is expected how long somebody is in the way (B5).
@@ -132,10 +142,17 @@ func (e end) by(cut int64) end {
 	return end{min(e.predicted, cut), min(e.sure, cut)}
 }
 
-// endOfStarted is that of what starts now.
-func (v promising) endOfStarted(w *allot.Workload, q *verifiedQueue) end {
-	l := lastingOf(w, q)
-	return end{after(v.at, l.expected), after(v.at, q.pool.inTheWay(l))}
+// endOfStarted is that of what starts now, where fixed work of it is done by a time.
+func (v promising) endOfStarted(w *allot.Workload, q *verifiedQueue, done int64) end {
+	l := lastingOf(w, q, 0)
+	expected, limited := after(v.at, l.expected), after(v.at, l.limit)
+	if w.FixedWork > 0 {
+		expected = min(overrun(v.at, done), limited)
+	}
+	if q.pool.trusts() {
+		return end{expected, expected}
+	}
+	return end{expected, limited}
 }
 
 // hasBegun says whether a task has begun to run: a claim has where it moves, and goes on there.
@@ -143,11 +160,31 @@ func hasBegun(t *allot.Task) bool {
 	return t.Phase == allot.Running || t.Phase == allot.Claimed && !t.Started.IsZero()
 }
 
-// endOf is that of a task of the state: of a claim that has not begun as if it did so now.
+// endOf is that of a task of the state, as all that the state has of the workload goes on.
 func (v promising) endOf(w *allot.Workload, q *verifiedQueue, t *allot.Task) end {
-	expected, limited := after(v.at, lastingOf(w, q).expected), after(v.at, lastingOf(w, q).limit)
+	var began []int64
+	for i := range w.Tasks {
+		if one := &w.Tasks[i]; one.Phase != allot.Terminating {
+			began = append(began, v.began(one))
+		}
+	}
+	return v.endAmong(w, q, t, jointEnd(w.FixedWork-w.WorkDone, began))
+}
+
+// began is when a task of the state has begun: of a claim that has not it is as if it did so now.
+func (v promising) began(t *allot.Task) int64 {
 	if hasBegun(t) {
-		expected, limited = expectedEnd(w, q, t), after(beganAt(t), lastingOf(w, q).limit)
+		return beganAt(t)
+	}
+	return v.at
+}
+
+// endAmong is endOf where fixed work of the workload is done by a time.
+func (v promising) endAmong(w *allot.Workload, q *verifiedQueue, t *allot.Task, done int64) end {
+	l, started := lastingOf(w, q, 0), v.began(t)
+	expected, limited := after(started, l.expected), after(started, l.limit)
+	if w.FixedWork > 0 {
+		expected = done
 	}
 	if !t.Until.IsZero() { // it was cut to fit a hole
 		limited = min(limited, micros(t.Until))
@@ -175,17 +212,9 @@ func beganAt(t *allot.Task) int64 {
 	return micros(t.Started)
 }
 
-// expectedEnd is when a task that has begun is expected to have left, whether or not that is over.
-func expectedEnd(w *allot.Workload, q *verifiedQueue, t *allot.Task) int64 {
-	if w.FixedWork > 0 {
-		return endOfWork(w)
-	}
-	return after(beganAt(t), lastingOf(w, q).expected)
-}
-
 // overran says whether a task was trusted to have left by now (B5).
 func overran(s *allot.State, w *allot.Workload, q *verifiedQueue, t *allot.Task) bool {
-	return q.pool.trusts() && hasBegun(t) && expectedEnd(w, q, t) <= nowOf(s)
+	return q.pool.trusts() && hasOverrun(w, q, t, nowOf(s))
 }
 
 // waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.
@@ -199,18 +228,21 @@ func waitingSince(w *allot.Workload, now int64) int64 {
 	return micros(w.WaitingSince)
 }
 
-// endOfWork is when fixed work is done by the tasks that have begun, of which there is one.
-func endOfWork(w *allot.Workload) int64 {
-	sum := big.NewInt(w.FixedWork - w.WorkDone)
-	sum.Mul(sum, big.NewInt(aSecond))
-	begun := int64(0)
-	for i := range w.Tasks {
-		if t := &w.Tasks[i]; hasBegun(t) {
-			sum.Add(sum, big.NewInt(beganAt(t)))
-			begun++
+// hasOverrun says whether a task of the state was expected to have ended by now.
+func hasOverrun(w *allot.Workload, q *verifiedQueue, t *allot.Task, now int64) bool {
+	l, expected := lastingOf(w, q, 0), int64(forever)
+	if w.FixedWork > 0 {
+		var began []int64
+		for i := range w.Tasks {
+			if hasBegun(&w.Tasks[i]) {
+				began = append(began, beganAt(&w.Tasks[i]))
+			}
 		}
+		expected = jointEnd(w.FixedWork-w.WorkDone, began)
+	} else {
+		expected = after(beganAt(t), l.expected)
 	}
-	return quotient(sum, begun, 0)
+	return hasBegun(t) && min(expected, after(beganAt(t), l.limit)) <= now
 }
 
 // overrun is when what has not ended by a time is expected to: 1, 5, 15 or 30 minutes, 1, 2, 5,

@@ -133,9 +133,10 @@ func (v *promising) read() {
 		if gathers {
 			from = v.at
 		}
-		ends := after(from, f.queue.pool.inTheWay(lastingOf(w.source, f.queue)))
+		lasts := lastingOf(w.source, f.queue, len(r.Promise.Tasks))
+		ends := after(from, f.queue.pool.inTheWay(lasts))
 		f.closed = reserving{v.verifier}.closedFrom(from, ends, false, w.source, &f)
-		to := f.queue.pool.rounded(after(from, lastingOf(w.source, f.queue).expected))
+		to := f.queue.pool.rounded(after(from, lasts.expected))
 		if gathers {
 			to = forever
 		}
@@ -252,19 +253,44 @@ func (v *promising) readStanding() {
 				before[taskName{w.source.ID, t.PodSet, t.Index}] = t
 			}
 		}
+		done := v.doneAfter(w, f, before)
 		for _, ps := range f.PodSets {
 			for index := range ps.Count {
 				name := taskName{w.source.ID, ps.Name, index}
 				if t, has := v.tasks[name]; has {
-					v.stand(w, f, &ps, t, name, before[name], lost[name])
+					v.stand(w, f, &ps, t, name, before[name], lost[name], done)
 				}
 			}
 		}
 	}
 }
 
-// stand notes a task that has a place, and had one before the plan or none.
-func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, name taskName, was *allot.Task, lost bool) {
+// doneAfter is when fixed work of a workload is done by what has a place when the plan has been
+// carried out; before are its tasks of the state.
+func (v *promising) doneAfter(w *verifiedWorkload, f *verifiedForm, before map[taskName]*allot.Task) int64 {
+	if w.source.FixedWork == 0 {
+		return forever
+	}
+	var began []int64
+	for _, ps := range f.PodSets {
+		for index := range ps.Count {
+			name := taskName{w.source.ID, ps.Name, index}
+			if _, has := v.tasks[name]; !has {
+				continue
+			}
+			since := v.at
+			if was := before[name]; was != nil {
+				since = v.began(was)
+			}
+			began = append(began, since)
+		}
+	}
+	return jointEnd(w.source.FixedWork-w.source.WorkDone, began)
+}
+
+// stand notes a task that has a place, and had one before the plan or none; fixed work of its workload
+// is done by a time.
+func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, name taskName, was *allot.Task, lost bool, done int64) {
 	node := v.nodes[t.node]
 	one := standing{workload: w, form: f, request: &ps.Request, task: t}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
@@ -279,9 +305,9 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if was != nil && !lost && overran(v.state, w.source, f.queue, was) { // also where it moves
 		one.overran = micros(was.Since) + 1
 	}
-	one.until = v.endOfStarted(w.source, f.queue).by(w.cut)
+	one.until = v.endOfStarted(w.source, f.queue, done).by(w.cut)
 	if was != nil { // also outside its pool: its queue has the use of it until then (S7)
-		other := v.endOf(w.source, f.queue, was)
+		other := v.endAmong(w.source, f.queue, was, done)
 		if one.fresh {
 			other.predicted, other.sure = min(other.predicted, one.until.predicted), min(other.sure, one.until.sure)
 		}

@@ -51,7 +51,7 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
-		f.closed = v.closedFrom(now, after(now, f.queue.pool.inTheWay(lastingOf(w.source, f.queue))), true, w.source, f)
+		f.closed = v.closedFrom(now, after(now, f.queue.pool.inTheWay(lastingOf(w.source, f.queue, f.tree().fewest()))), true, w.source, f)
 		for k := range v.state.Reservations {
 			if r := &v.state.Reservations[k]; r.Lend && !v.passed(r) && !isMember(r, w.source, f.queue) {
 				f.lent = append(f.lent, r.ID)

@@ -59,20 +59,18 @@ func (k *Work) IsLeaving(w *World) bool { return k.Live >= 0 && w.Live[k.Live].L
 type Holding struct {
 	TaskPlace
 	Since int64
-	// Ends is when it is predicted to end (B1), Enforced when it has ended for sure; Never is
-	// not known.
-	Ends, Enforced int64
+	// Started is when it began to run, if it has Begun: it runs, or claims where it moves, and goes
+	// on there (B1).
+	Started int64
 	// Until is when it is ended, of what was cut to fit a hole (B1); 0 is of all else.
 	Until int64
 	Work  int32
-	// Behind is the workload whose promised place it has taken, plus one (B6). Begun: it runs, or
-	// claims where it moves, and goes on there (B1). Overran: it was expected to have ended.
-	Behind  int32
-	Begun   bool
-	Overran bool
-	Form    int16 // in which the task stands
-	Phase   Phase
-	Fresh   bool // a claim that the settling has started
+	// Behind is the workload whose promised place it has taken, plus one (B6).
+	Behind int32
+	Begun  bool
+	Form   int16 // in which the task stands
+	Phase  Phase
+	Fresh  bool // a claim that the settling has started
 }
 
 // A Phase is the phase of a task (S4).

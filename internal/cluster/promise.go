@@ -9,8 +9,13 @@ const Never = math.MaxInt64
 // unlike things, where anything is promised.
 type Times struct {
 	// Duration is how long it is expected to run, at most its Limit; Limit is after how long
-	// the host ends it. Never is not known, and no limit.
+	// the host ends it. Never is not known, and no limit. Of fixed work the duration is that of
+	// the fewest tasks that start together.
 	Duration, Limit int64
+	// Fixed: its tasks do together what is left of its work, which is the Rest in
+	// task-microseconds; see [Times.Lasts] and [Joint].
+	Fixed bool
+	Rest  int64
 	// Least is for how long it is content to run, where it is cut to fit a hole; 0 is that it
 	// never is.
 	Least int64
@@ -46,6 +51,8 @@ type Reserve struct {
 	Evictable bool
 	// Horizon and Resolution are those of the profile (B2).
 	Horizon, Resolution int64
+	// Grace is for how long past its limit what runs takes to end.
+	Grace int64
 }
 
 // A Promise is a time and places that a waiting workload has been given to start at (B4,
@@ -94,12 +101,4 @@ type Reservation struct {
 	// Held is by plain resource of its pool what of its places nobody uses now, where that is
 	// charged.
 	Held []int64
-}
-
-// TimeAfter is a time so much later than another; Never is never.
-func TimeAfter(t, by int64) int64 {
-	if by >= Never-max(t, 0) {
-		return Never
-	}
-	return t + by
 }

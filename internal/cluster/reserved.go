@@ -40,10 +40,10 @@ func (p *Pool) ClosedTo(stranger []int32, nonPreemptible, borrows bool, from, un
 // Lasts says whether it has begun, of those that have not passed.
 func (r *Reserved) Lasts(now int64) bool { return r.From <= now }
 
-// Most is after how long who starts in a pool has left for sure, by what it trusts (B5).
-func (p *Pool) Most(t Times) int64 {
+// Most is after how long so many tasks that start in a pool have left for sure, by what it trusts (B5).
+func (p *Pool) Most(t *Times, tasks int32) int64 {
 	if p.Policy.Reserve.TrustDurations {
-		return t.Duration
+		return t.Lasts(tasks)
 	}
 	return t.Limit
 }

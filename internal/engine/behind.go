@@ -79,7 +79,7 @@ func (s behind) comesBehind(one *cluster.Seat) bool {
 // was expected to have ended by now (B5).
 func (s behind) overran(one *cluster.Seat, p *promise) bool {
 	w := s.world
-	return s.pool.Policy.Reserve.TrustDurations && one.Origin >= 0 && w.Holdings[one.Origin].Overran && one.Admitted > waitingSince(&w.Works[p.work], w)
+	return s.pool.Policy.Reserve.TrustDurations && hasOverrun(w, one) && one.Admitted > waitingSince(&w.Works[p.work], w)
 }
 
 // staysBehind are the tasks that stand where something is promised, behind that.
@@ -87,9 +87,10 @@ func (s behind) staysBehind(p *promise) (stays []placement.Stay) {
 	if !s.some() {
 		return nil
 	}
+	ends := endings{World: s.world}
 	for i, one := range s.standingOn(p) {
 		if s.stepsAside(one, i, p) {
-			stays = append(stays, s.promising().stayOf(i, one))
+			stays = append(stays, s.promising().stayOf(&ends, i, one))
 		}
 	}
 	return stays
@@ -135,7 +136,7 @@ func (s behind) whom(i int32, one *cluster.Seat) (holders []int32) {
 	if !s.some() {
 		return nil
 	}
-	stay := s.promising().stayOf(i, one)
+	stay := s.promising().stayOf(&endings{World: s.world}, i, one)
 	stay.Until = max(s.world.Now, s.promises.profile.Round(stay.Until), 0)
 	for _, p := range s.promises.list {
 		if (!p.gathers || s.stepsAside(one, i, p)) && slices.ContainsFunc(s.promises.profile.Behinds(p.work), stay.IsAlike) {
@@ -279,7 +280,7 @@ func (s behind) stoodThere(t *cluster.Taking) bool {
 		if one.Commit >= 0 {
 			return false
 		}
-		passed := one.Behind == t.Beneficiary+1 || one.Origin >= 0 && w.Holdings[one.Origin].Overran
+		passed := one.Behind == t.Beneficiary+1 || hasOverrun(w, &one)
 		return passed || s.borrows(&one, w.Definition(k, w.Live[k.Live].Form), t.Beneficiary, form)
 	})
 }
@@ -302,7 +303,7 @@ func (s preempting) ownGround(i int32, at int16) *cluster.Definition {
 	if !slices.ContainsFunc(d.Stranger, func(r int32) bool { return s.pool.Reserved[r].Lend }) {
 		return d
 	}
-	return s.promising().openAt(i, at, max(w.Now, 0))
+	return s.promising().openAt(i, at, max(w.Now, 0), d.Unit.Tasks())
 }
 
 // take has whoever stands behind the next unit of a form make way for it, and says

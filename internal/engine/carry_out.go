@@ -82,7 +82,7 @@ func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Pree
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if found && err == nil {
 		found, err = runsOnAtHome(s, k, d, b.Add)
 	}

@@ -190,7 +190,7 @@ func (s foreseeing) noteStop(leaf int, one stop) {
 // would be refused again and again by that, it is as long as it may last, as for who starts.
 func (s promising) lasts(p *promise) int64 {
 	if s.promises.foresees && !s.promises.passes {
-		return s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times)
+		return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
 	}
 	return p.duration
 }
@@ -201,7 +201,7 @@ func (s foreseeing) refusedNow(p *promise) bool {
 	if p.at > max(s.world.Now, 0) {
 		return false
 	}
-	d, x, at := s.openAt(p.work, p.form, p.at), s.pool.Index, 0
+	d, x, at := s.openAt(p.work, p.form, p.at, p.unit.Tasks()), s.pool.Index, 0
 	m := x.Mark()
 	defer x.Undo(m)
 	for set, n := range p.unit.Add {

@@ -171,7 +171,7 @@ func (s gathering) leave() {
 // knowTime has a promise be one with a time: who is only waited for is there again, and who stands behind it
 // goes when that comes (B6).
 func (s gathering) knowTime(p *promise) {
-	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Duration
+	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Lasts(p.unit.Tasks())
 	s.promises.tellsOf(p, s.makesWay(p))
 }
 
@@ -306,11 +306,11 @@ func (s gathering) stands(p *promise) bool {
 // what is gathered and promised. As much as they have is nobody's once they have left but of whom the places are
 // gathered for. What stands behind that one is of these.
 func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
-	over := s.overfull(p)
+	over, ends := s.overfull(p), endings{World: s.world}
 	for i, one := range s.behind().standing() {
 		place := one.Place(s.world)
 		if one.Commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
-			stays = append(stays, s.stayOf(i, one))
+			stays = append(stays, s.stayOf(&ends, i, one))
 		}
 	}
 	return stays
@@ -346,13 +346,13 @@ func (s gathering) overfull(p *promise) map[int32]uint64 {
 	return over
 }
 
-// letsGo is when a gathering lets its places go; Never is not.
+// letsGo is when a gathering lets its places go, having held them for some time; Never is not.
 func (s gathering) letsGo(p *promise) int64 {
 	since := max(s.world.Now, 0)
 	if p.was != nil && p.was.Gathers {
 		since = p.was.HeldSince
 	}
-	return cluster.TimeAfter(since, s.pool.Policy.Reserve.MaxHold)
+	return cluster.TimeAfter(since, max(s.pool.Policy.Reserve.MaxHold, 1))
 }
 
 // placeOffGathered takes places for a unit that nobody who is named has gathered.

@@ -353,7 +353,8 @@ func (h *homecoming) costsTheSame(i int32, one *cluster.Seat, there cluster.Stan
 // them that begins before that: it may stand only while the one is there, and not the other (B5).
 func (h *homecoming) endUnlike(i int32, one *cluster.Seat, j int32, other *cluster.Seat) bool {
 	w, holds := h.solver.world, h.solver.promising().sparing()
-	a, b := endsIn(one, w, &w.Works[i]), endsIn(other, w, &w.Works[j])
+	ends := endings{World: w}
+	a, b := ends.endsIn(i, one), ends.endsIn(j, other)
 	c, d := endsForSure(one, w), endsForSure(other, w)
 	last, anybody := max(a, b, c, d), int32(cluster.None)
 	return (a != b || c != d) && (holds.isPromised(anybody, last, w.Position[one.Node], 0) || holds.isPromised(anybody, last, w.Position[other.Node], 0))

@@ -148,7 +148,7 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 		return false, nil
 	}
 	s.claims, s.waitsForItself = slices.ContainsFunc(seats, func(one cluster.Seat) bool { return one.Pipelined }), k.IsLeaving(w)
-	r := s.reachesAgain(l.work, d).within(l.own)
+	r := s.reachesAgain(l.work, d, unit.Tasks()).within(l.own)
 	charge, found, err := s.placeUnit(r, f, d, unit, beside, asks)
 	if !found && err == nil && !s.claims && w.Room.IsPaidFor(l.commit) && p.Index.Releasing() { // it waits for somebody anyway
 		s.claims = true
@@ -494,7 +494,7 @@ func (s freeStarts) startOrComeBack(it queue.Item, instead []cluster.Seat) (bool
 	charge, found := asks, true
 	defer func() { s.cut = 0 }()
 	if !promised {
-		charge, found, err = s.placeUnit(s.reaches(it.ID, d), &k.Form, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
+		charge, found, err = s.placeUnit(s.reaches(it.ID, d, unit.Tasks()), &k.Form, d, unit, s.reprieving().beside(it.ID, d, unit), asks)
 	} else if charge, err = s.withClasses(d, unit, asks, s.places); err == nil { // they are alike, and the place is as good
 		s.cut, s.passes, err = instead[0].Until, instead[0].Behind, s.promising().takeAll(d, unit)
 	}

@@ -332,7 +332,7 @@ func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(s.reaches(b.Work, d), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if found && err == nil {
 		found, err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
 	}

@@ -285,7 +285,7 @@ func (f *Probe) freeForm(k *cluster.Work, at int16, now attempt) (Answer, error)
 		return f.refused(k), nil
 	}
 	if !d.Unsure {
-		if s.fits(s.reaches(f.Slot, d), f.world.FormOf(k, at), d, d.Unit, d.Asks) {
+		if s.fits(s.reaches(f.Slot, d, d.Unit.Tasks()), f.world.FormOf(k, at), d, d.Unit, d.Asks) {
 			return f.found(k, at, d.Unit), nil
 		}
 		return f.refused(k), nil
@@ -299,7 +299,7 @@ func (f *Probe) freeForm(k *cluster.Work, at int16, now attempt) (Answer, error)
 		if err != nil {
 			return Answer{}, err
 		}
-		if s.fits(s.reaches(f.Slot, d), f.world.FormOf(k, at), d, unit, asks) {
+		if s.fits(s.reaches(f.Slot, d, unit.Tasks()), f.world.FormOf(k, at), d, unit, asks) {
 			return f.found(k, at, unit), nil
 		}
 	}
@@ -373,7 +373,7 @@ func (f *Probe) takeOne(k *cluster.Work) (bool, error) {
 			if _, ok := s.pool.Tree.Check(int(g.Queue), asks, g.NonPreemptible); !ok {
 				continue
 			}
-			charge, found, err := s.placeUnit(s.reaches(f.Slot, d), g, d, unit, gang.Siblings{}, asks)
+			charge, found, err := s.placeUnit(s.reaches(f.Slot, d, unit.Tasks()), g, d, unit, gang.Siblings{}, asks)
 			if err != nil {
 				return false, err
 			}

@@ -86,7 +86,7 @@ func (f *Probe) smaller(k *cluster.Work, at int16, now attempt, room bool) (Answ
 			return Answer{}, err
 		}
 		asks = slices.Clone(asks)
-		if s.fits(s.reaches(f.Slot, d), w.FormOf(k, at), d, unit, asks) {
+		if s.fits(s.reaches(f.Slot, d, unit.Tasks()), w.FormOf(k, at), d, unit, asks) {
 			return f.found(k, at, unit), nil
 		}
 		if !room {
@@ -95,7 +95,7 @@ func (f *Probe) smaller(k *cluster.Work, at int16, now attempt, room bool) (Answ
 		made, err := false, error(nil)
 		if mayClaim(s.pool, now) {
 			s.claims = true
-			made = s.fits(s.reaches(f.Slot, d), w.FormOf(k, at), d, unit, asks)
+			made = s.fits(s.reaches(f.Slot, d, unit.Tasks()), w.FormOf(k, at), d, unit, asks)
 			s.claims = false
 		}
 		if !made && now == withinLines && makesRoom(&s.pool.Policy) {

@@ -161,7 +161,7 @@ func (s promising) read(i int32) *promise {
 		return nil
 	}
 	p := &promise{
-		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now), duration: d.Times.Duration,
+		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now),
 		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))},
 	}
 	if was.Gathers {
@@ -180,6 +180,9 @@ func (s promising) read(i int32) *promise {
 	}
 	if !p.lost && !obeys(s.Solver, p, d) {
 		return nil
+	}
+	if !p.gathers {
+		p.duration = d.Times.Lasts(p.unit.Tasks())
 	}
 	asks, err := s.unitAsks(d, p.unit, true)
 	if err != nil || !slices.ContainsFunc(unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
@@ -219,7 +222,7 @@ func unitsOf(d *cluster.Definition) []gang.Unit {
 // window has all that is held be held for the time of the promise, as what is open then lets
 // it be asked for.
 func (s promising) window(p *promise) {
-	d, at := s.openAt(p.work, p.form, p.at), 0
+	d, at := s.openAt(p.work, p.form, p.at, p.unit.Tasks()), 0
 	for set, n := range p.unit.Add {
 		for range n {
 			p.stays[at].Shape, p.stays[at].From, p.stays[at].Until = d.Sets[set].Placed, p.at, cluster.TimeAfter(p.at, p.duration)

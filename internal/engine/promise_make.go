@@ -41,14 +41,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 // by what is known of it alone.
 func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	r := &s.pool.Policy.Reserve
-	f, d := s.world.FormOf(k, it.Form), s.world.Definition(k, it.Form)
-	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) || !d.Verdict.OK { // who holds something waits for a part
-		return false
-	}
-	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
-		return false
-	}
-	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
+	if !s.isOfThose(k, it.Form) || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
 		return false
 	}
 	if all, own := s.laying().staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
@@ -58,9 +51,28 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	return true
 }
 
-// waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
-// or was lost before it (S7).
+// isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
+func (s promising) isOfThose(k *cluster.Work, form int16) bool {
+	r, f, d := &s.pool.Policy.Reserve, s.world.FormOf(k, form), s.world.Definition(k, form)
+	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) || !d.Verdict.OK { // who holds something waits for a part
+		return false
+	}
+	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority {
+		return false
+	}
+	_, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible)
+	return ok
+}
+
+// waitingSince is since when a workload waits, which is never later than now: the clock of who
+// submitted it may be ahead.
 func waitingSince(k *cluster.Work, w *cluster.World) int64 {
+	return min(waitsFrom(k, w), max(w.Now, 0))
+}
+
+// waitsFrom is from when on a workload waits: now, if all that had begun of it has gone in this solve,
+// or was lost before it (S7).
+func waitsFrom(k *cluster.Work, w *cluster.World) int64 {
 	holds := k.Live >= 0 && w.Holds(k)
 	switch {
 	case !holds && slices.ContainsFunc(k.Tasks, func(h cluster.Holding) bool { return h.Begun }):
@@ -128,7 +140,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 	w := s.world
 	d := w.Definition(&w.Works[it.ID], it.Form)
 	p = &promise{
-		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
+		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Lasts(d.Unit.Tasks()), made: w.Now,
 		unit: d.Unit, asks: d.Asks, from: s.promises.from,
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })

@@ -61,7 +61,7 @@ func (s promising) startOrCut(k *cluster.Work, it queue.Item, f *cluster.Form) (
 // reserved something.
 func (s promising) holesFor(i int32, d *cluster.Definition) (ends []int64) {
 	now := max(s.world.Now, 0)
-	least, most := cluster.TimeAfter(now, d.Times.Least), cluster.TimeAfter(now, s.pool.Most(d.Times))
+	least, most := cluster.TimeAfter(now, d.Times.Least), s.reaches(i, d, d.Unit.Tasks()).until
 	note := func(at int64) {
 		if at >= least && at < most {
 			ends = append(ends, at)
@@ -81,32 +81,43 @@ func (s promising) holesFor(i int32, d *cluster.Definition) (ends []int64) {
 	return ends
 }
 
-// reaches is until when a workload is in the way that would start now.
-func (s *Solver) reaches(i int32, d *cluster.Definition) reach {
-	if !reserves(s.pool) {
+// reaches is until when so many tasks of a workload are in the way that would start now.
+func (s *Solver) reaches(i int32, d *cluster.Definition, tasks int32) reach {
+	now := max(s.world.Now, 0)
+	switch {
+	case !reserves(s.pool):
 		return reach{work: i, until: cluster.Never}
+	case !s.pool.Policy.Reserve.TrustDurations || !d.Times.Fixed:
+		return reach{work: i, until: cluster.TimeAfter(now, s.pool.Most(&d.Times, tasks))}
 	}
-	return reach{work: i, until: cluster.TimeAfter(max(s.world.Now, 0), s.pool.Most(d.Times))}
+	joint := jointOf(s.world, i, &d.Times, false)
+	joint.Join(now, tasks)
+	return reach{work: i, until: cluster.PredictedEnd(now, joint.Done(), cluster.TimeAfter(now, d.Times.Limit), 0)}
 }
 
 // reachesAgain is until when a start of this solve is in the way that is placed anew, for which
 // nobody makes way.
-func (s *Solver) reachesAgain(i int32, d *cluster.Definition) reach {
-	out := s.reaches(i, d)
+func (s *Solver) reachesAgain(i int32, d *cluster.Definition, tasks int32) reach {
+	out := s.reaches(i, d, tasks)
 	out.moves = true
 	return out
 }
 
 // reachesStill is until when a unit is in the way that was taken, and ran.
 func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
-	k := &s.world.Works[o.Unit.Work]
-	out := s.reachesAgain(o.Unit.Work, s.world.Definition(k, k.Current)).within(o.Seats)
+	w, i := s.world, o.Unit.Work
+	k := &w.Works[i]
+	d, trusts, ends := w.Definition(k, k.Current), s.pool.Policy.Reserve.TrustDurations, endings{World: w, whole: true}
+	out := s.reachesAgain(i, d, int32(len(o.Seats)))
+	if trusts && d.Times.Fixed { // it goes on with what it does
+		out.until = max(w.Now, 0)
+	}
+	out = out.within(o.Seats)
 	for at := range o.Seats {
-		if from := o.Seats[at].Origin; from >= 0 {
-			h := &s.world.Holdings[from]
-			end := h.Enforced
-			if s.pool.Policy.Reserve.TrustDurations {
-				end = min(end, h.Ends)
+		if one := &o.Seats[at]; one.Origin >= 0 {
+			end := endsForSure(one, w)
+			if trusts {
+				end = min(end, ends.endsIn(i, one))
 			}
 			out.until = max(out.until, end)
 		}
@@ -361,14 +372,17 @@ func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 // started tells the profile of the last tasks of a workload in the table, which have just started, where they are in the
 // way of nobody who is promised any of their nodes; else all is laid again.
 func (s promising) started(i int32, tasks int) {
-	all := &s.promises
+	all, seats, k := &s.promises, s.world.Room.Seats[i], &s.world.Works[i]
+	if len(seats) > tasks && s.world.Definition(k, k.Current).Times.Fixed {
+		s.pool.Freed++ // the others of it end the sooner
+		return
+	}
 	if s.settles() || all.at != s.pool.Changes {
 		return // it was not what stood before that either
 	}
-	seats := s.world.Room.Seats[i]
-	stays := make([]placement.Stay, 0, tasks)
+	stays, ends := make([]placement.Stay, 0, tasks), endings{World: s.world}
 	for at := len(seats) - tasks; at < len(seats); at++ {
-		stays = append(stays, s.stayOf(i, &seats[at]))
+		stays = append(stays, s.stayOf(&ends, i, &seats[at]))
 	}
 	inTheWay := func(p *promise) bool { // on other devices of a node it may lack something else
 		return slices.ContainsFunc(stays, func(one placement.Stay) bool {
@@ -462,7 +476,7 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 
 // placeHeld finds places for a promise that begins at a time in the index as it is.
 func (s promising) placeHeld(p *promise, at int64) bool {
-	d, f := s.openAt(p.work, p.form, at), s.world.FormOf(&s.world.Works[p.work], p.form)
+	d, f := s.openAt(p.work, p.form, at, p.unit.Tasks()), s.world.FormOf(&s.world.Works[p.work], p.form)
 	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
 	s.placer.UsedNodes, s.claims, s.trial = false, false, true
 	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)

@@ -146,8 +146,9 @@ func (s telling) mayYieldTo(p *promise, i int32) bool {
 // standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.
 func (s telling) standAt(p *promise) map[int32][]*cluster.Seat {
 	w, there := s.world, make(map[int32][]*cluster.Seat)
+	ends := endings{World: w}
 	for i, one := range s.behind().standingOn(p) {
-		if s.promises.profile.Round(endsIn(one, w, &w.Works[i])) > p.at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+		if s.promises.profile.Round(ends.endsIn(i, one)) > p.at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			there[i] = append(there[i], one)
 		}
 	}
@@ -278,52 +279,11 @@ func (s telling) heldByEach() map[int32][]int64 {
 // in a pool that makes promises; −1 where there is none.
 func EndOf(d *cluster.Decision, i int32) int64 {
 	w, last := d.World, int64(-1)
+	ends := endings{World: w}
 	for at := range w.Room.Seats[i] {
-		last = max(last, endsIn(&w.Room.Seats[i][at], w, &w.Works[i]))
+		last = max(last, ends.endsIn(i, &w.Room.Seats[i][at]))
 	}
 	return last
-}
-
-// NextEnd is the earliest time after now, in pools that promise, at which something that holds
-// a place is predicted to end, a promise begins, or a protection ends (M1); Never is none.
-func NextEnd(d *cluster.Decision) int64 {
-	if d.Kept {
-		return d.NextEnd
-	}
-	w, next := d.World, int64(cluster.Never)
-	note := func(at int64) {
-		if at > w.Now {
-			next = min(next, at)
-		}
-	}
-	for s := range eachSolver(w) {
-		for i := range s.pool.Reserved {
-			note(s.pool.Reserved[i].From)
-			note(s.pool.Reserved[i].Until)
-		}
-		if !reserves(s.pool) {
-			continue
-		}
-		for _, p := range s.promises.list {
-			if note(p.at); p.gathers {
-				note(s.promising().gathering().letsGo(p))
-			}
-		}
-		for _, i := range s.pool.Works {
-			k := &w.Works[i]
-			f := w.FormOf(k, k.Current)
-			if f.Pool != s.index {
-				continue
-			}
-			for at := range w.Room.Seats[i] {
-				one := &w.Room.Seats[i][at]
-				note(endsIn(one, w, k))
-				note(cluster.TimeAfterSeconds(one.Admitted, s.pool.Runtimes[f.Queue].Preempt))
-				note(cluster.TimeAfterSeconds(one.Admitted, s.pool.Runtimes[f.Queue].Reclaim))
-			}
-		}
-	}
-	return next
 }
 
 // told is what became of a promise.

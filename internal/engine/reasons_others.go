@@ -196,18 +196,19 @@ func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
 	w := s.world
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
-	r := s.reaches(i, d)
 	var held []int32
 	if k.Live >= 0 && w.Holds(k) {
 		held = w.Live[k.Live].Held
-	} else if d.Times.Least > 0 { // it would do with a hole of this length
-		r = r.cutTo(cluster.TimeAfter(max(w.Now, 0), d.Times.Least))
 	}
 	unit, verdict := d.Gang.First(held)
 	if !verdict.OK {
 		return nil, 0
 	}
 	unit = gang.Unit{Add: slices.Clone(unit.Add)}
+	r := s.reaches(i, d, unit.Tasks())
+	if held == nil && d.Times.Least > 0 { // it would do with a hole of this length
+		r = r.cutTo(cluster.TimeAfter(max(w.Now, 0), d.Times.Least))
+	}
 	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil {
 		return nil, 0

@@ -81,9 +81,9 @@ func (s *Solver) takeReserved(i int32) error {
 	return nil
 }
 
-// openAt is the definition of a form as it may be used from a time on.
-func (s promising) openAt(i int32, form int16, at int64) *cluster.Definition {
-	return s.open(i, form, at, cluster.TimeAfter(at, s.pool.Most(s.world.Definition(&s.world.Works[i], form).Times)))
+// openAt is the definition of a form as so many tasks may use it from a time on.
+func (s promising) openAt(i int32, form int16, at int64, tasks int32) *cluster.Definition {
+	return s.open(i, form, at, cluster.TimeAfter(at, s.pool.Most(&s.world.Definition(&s.world.Works[i], form).Times, tasks)))
 }
 
 // open is the definition of a form as it may be used from one time to another: by who

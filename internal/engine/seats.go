@@ -56,16 +56,22 @@ func staleAtOnce(stale int) int {
 
 // isStale says whether a workload has run below its minimum for longer than the grace.
 func isStale(w *cluster.World, k *cluster.Work) bool {
-	if k.Status != cluster.Waiting || k.Live < 0 || !w.Holds(k) {
-		return false
-	}
-	since := w.Now // it has come to that just now
-	if k.PartialSince >= 0 {
-		since = k.PartialSince
-	}
 	grace := solverOf(w, k, k.Current).pool.Policy.StaleGangGrace
-	return grace.Given() && cluster.TimeAfterSeconds(since, grace) <= w.Now &&
+	return grace.Given() && isPartial(w, k) && cluster.TimeAfterSeconds(partialSince(w, k), grace) <= w.Now
+}
+
+// isPartial says whether a workload runs below its minimum.
+func isPartial(w *cluster.World, k *cluster.Work) bool {
+	return k.Status == cluster.Waiting && k.Live >= 0 && w.Holds(k) &&
 		!isEnough(w.Definition(k, k.Current), w.Live[k.Live].Held) && !strayed(w, k)
+}
+
+// partialSince is since when it does: now, if it has come to that just now.
+func partialSince(w *cluster.World, k *cluster.Work) int64 {
+	if k.PartialSince >= 0 {
+		return k.PartialSince
+	}
+	return w.Now
 }
 
 // strayed says whether something of a workload stands outside its pool (S7).
@@ -263,20 +269,97 @@ func toldApart(s *cluster.Seat) int32 {
 	return -s.Commit - 1
 }
 
-// endsIn is when a task is predicted to end, by what is known of its workload (B1).
-func endsIn(s *cluster.Seat, w *cluster.World, k *cluster.Work) int64 {
-	if s.Origin >= 0 {
-		return w.Holdings[s.Origin].Ends
+// endings tell when tasks are predicted to end that stand in the table (B1). They remember when the
+// last workload that they were asked of has done its fixed work, and are of use as long as the table
+// is as it is. Where units are out and tried whether they may come back, the fixed work is that of the
+// whole, which all of them did together.
+type endings struct {
+	*cluster.World
+	whole bool
+	work  int32 // plus one
+	done  int64
+}
+
+// endsIn is when a task is predicted to end, by what is known of its workload and, of fixed work, by
+// all of it that has a place: each of its tasks has as much to do as the others leave.
+func (e *endings) endsIn(i int32, s *cluster.Seat) int64 {
+	k := &e.Works[i]
+	times, p := &e.Definition(k, k.Current).Times, e.Pools[e.FormOf(k, k.Current).Pool]
+	if times.Fixed && e.work != i+1 {
+		joint := jointOf(e.World, i, times, e.whole)
+		e.work, e.done = i+1, joint.Done()
 	}
-	return cutTo(s, cluster.TimeAfter(max(w.Now, 0), w.Definition(k, k.Current).Times.Duration))
+	done := e.done
+	if !times.Fixed {
+		done = cluster.TimeAfter(beganAt(e.World, s), times.Duration)
+	}
+	return cluster.PredictedEnd(max(e.Now, 0), done, limitedAt(e.World, s, times), p.Policy.Reserve.Grace)
+}
+
+// limitedAt is when the host ends a task.
+func limitedAt(w *cluster.World, s *cluster.Seat, times *cluster.Times) int64 {
+	limited := cutTo(s, cluster.TimeAfter(beganAt(w, s), times.Limit))
+	if s.Origin >= 0 && w.Holdings[s.Origin].Until > 0 {
+		limited = min(limited, w.Holdings[s.Origin].Until)
+	}
+	return limited
+}
+
+// jointOf is the fixed work of a workload as all of it does it that has a place in the table, and of
+// the whole also what had one in the state.
+func jointOf(w *cluster.World, i int32, times *cluster.Times, whole bool) cluster.Joint {
+	k, joint, seats := &w.Works[i], cluster.NewJoint(times.Rest), w.Room.Seats[i]
+	for at := range seats {
+		joint.Join(beganAt(w, &seats[at]), 1)
+	}
+	if !whole || k.Live < 0 || w.Live[k.Live].Form != k.Current {
+		return joint
+	}
+	for _, one := range cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To) {
+		if !slices.ContainsFunc(seats, func(s cluster.Seat) bool { return s.Set == one.Set && s.Index == one.Index }) {
+			joint.Join(beganAt(w, &one), 1)
+		}
+	}
+	return joint
+}
+
+// beganAt is when a task began to run; of what has not begun it is now.
+func beganAt(w *cluster.World, s *cluster.Seat) int64 {
+	if s.Origin >= 0 && w.Holdings[s.Origin].Begun {
+		return w.Holdings[s.Origin].Started
+	}
+	return max(w.Now, 0)
 }
 
 // endsForSure is when a task has ended for sure; of what starts only where it is cut.
 func endsForSure(s *cluster.Seat, w *cluster.World) int64 {
-	if s.Origin >= 0 {
-		return w.Holdings[s.Origin].Enforced
+	if s.Origin < 0 {
+		return cutTo(s, cluster.Never)
 	}
-	return cutTo(s, cluster.Never)
+	h := &w.Holdings[s.Origin]
+	k := &w.Works[h.Work]
+	p := w.Pools[w.FormOf(k, h.Form).Pool]
+	return cluster.SureEnd(max(w.Now, 0), limitedAt(w, s, &w.Definition(k, h.Form).Times), p.Policy.Reserve.Grace)
+}
+
+// hasOverrun says whether a task was expected to have ended by now, as its workload ran in the state.
+func hasOverrun(w *cluster.World, s *cluster.Seat) bool {
+	if s.Origin < 0 || !w.Holdings[s.Origin].Begun {
+		return false
+	}
+	h := &w.Holdings[s.Origin]
+	k := &w.Works[h.Work]
+	times := &w.Definition(k, h.Form).Times
+	if !times.Fixed {
+		return cluster.TimeAfter(h.Started, times.Duration) <= w.Now
+	}
+	joint, l := cluster.NewJoint(times.Rest), &w.Live[k.Live]
+	for at := l.From; at < l.To; at++ {
+		if one := &w.Holdings[at]; one.Begun && one.Phase != cluster.Terminating {
+			joint.Join(one.Started, 1)
+		}
+	}
+	return min(joint.Done(), cluster.TimeAfter(h.Started, times.Limit)) <= w.Now
 }
 
 // cutTo is an end of the task, or when it is ended for it has been cut to fit a hole.

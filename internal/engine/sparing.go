@@ -202,10 +202,10 @@ func (s sparing) sparesFromHome(work int32, home []cluster.Seat) bool {
 // comes.
 func (s sparing) meets(p *promise, i int32, home []cluster.Seat) bool {
 	w := s.world
-	k, f := &w.Works[i], s.world.FormOf(&w.Works[p.work], p.form)
-	binds := s.binds(f, s.chargeOf(p))
+	f := w.FormOf(&w.Works[p.work], p.form)
+	binds, ends := s.binds(f, s.chargeOf(p)), endings{World: w, whole: true}
 	return slices.ContainsFunc(home, func(one cluster.Seat) bool {
-		return s.promises.profile.Round(endsIn(&one, w, k)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
+		return s.promises.profile.Round(ends.endsIn(i, &one)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
 	})
 }
 
@@ -223,10 +223,10 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	var stands []placement.Stay
-	outs := s.behind().outs()
+	outs, ends := s.behind().outs(), endings{World: w, whole: true}
 	for i, one := range s.behind().standing() {
 		if nodes[w.Position[one.Node]] && !outs.has(i, one.Step) {
-			stay := s.stayOf(i, one)
+			stay := s.stayOf(&ends, i, one)
 			all.profile.Stands(stay)
 			stands = append(stands, stay)
 		}
@@ -306,7 +306,12 @@ func (s sparing) accepts(p *promise, at int64, had []placement.Stay) bool {
 
 // surely is when a promise has ended for sure, if it begins at its time (B5).
 func (s sparing) surely(p *promise) int64 {
-	return cluster.TimeAfter(p.at, s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times))
+	return cluster.TimeAfter(p.at, s.mostOf(p))
+}
+
+// mostOf is for how long a promise is in use for sure, as far as that is trusted.
+func (s promising) mostOf(p *promise) int64 {
+	return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
 }
 
 // standsBeside says whether a promise stands where another lasts as long as it may, on some places.

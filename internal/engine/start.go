@@ -413,7 +413,8 @@ func (s *Solver) tryUnit(k *cluster.Work, it queue.Item, f *cluster.Form, unit g
 	if s.phase == withinLines && !s.enqueuing().strict(f.Queue) && !p.Room.Entitled(f.Queue, asks) {
 		return byRules, nil // beyond them only when nobody else moves (M9)
 	}
-	d, r := &p.Definitions[f.Definition], s.reaches(it.ID, &p.Definitions[f.Definition])
+	d := &p.Definitions[f.Definition]
+	r := s.reaches(it.ID, d, unit.Tasks())
 	if s.cut > 0 {
 		d, r = s.promising().open(it.ID, it.Form, max(s.world.Now, 0), s.cut), r.cutTo(s.cut)
 	}

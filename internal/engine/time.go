@@ -46,8 +46,9 @@ func (s promising) newProfile() *placement.Profile {
 			profile.Leaves(placement.Stay{Shape: shape.Placed, Place: h.Place(w)})
 		}
 	}
+	ends := endings{World: w}
 	for i, one := range s.behind().standing() {
-		profile.Stands(s.stayOf(i, one))
+		profile.Stands(s.stayOf(&ends, i, one))
 	}
 	for i := range s.pool.Reserved {
 		profile.Opens(s.pool.Reserved[i].Until)
@@ -56,11 +57,11 @@ func (s promising) newProfile() *placement.Profile {
 }
 
 // stayOf is a task that stands, up to when it is predicted to end or to be evicted.
-func (s promising) stayOf(i int32, one *cluster.Seat) placement.Stay {
+func (s promising) stayOf(ends *endings, i int32, one *cluster.Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
 	goes, _ := s.pool.EvictedAt(w, k, &one.TaskPlace)
-	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.Place(w), Until: min(endsIn(one, w, k), goes), Of: toldApart(one)}
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.Place(w), Until: min(ends.endsIn(i, one), goes), Of: toldApart(one)}
 }
 
 // standing yields who stands in the pool, task by task.
@@ -136,6 +137,7 @@ func (s admitting) useOverTime() []ended {
 // use is the queues' use, of what ends and of what does not.
 func (s admitting) use() []ended {
 	w, out := s.world, []ended{}
+	ends := endings{World: w}
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		seats := w.Room.Seats[i]
@@ -144,7 +146,7 @@ func (s admitting) use() []ended {
 		}
 		f, d, last := w.FormOf(k, k.Current), w.Definition(k, k.Current), int64(math.MinInt64)
 		for at := range seats {
-			end := endsIn(&seats[at], w, k)
+			end := ends.endsIn(i, &seats[at])
 			last = max(last, end)
 			charge := s.pool.ChargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
 			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].Step, seats[at].Commit, seats[at].Node, seats[at].Devices})

@@ -186,8 +186,9 @@ func (s *awaiting) lastOf(i int32) (last int64) {
 	if p := s.of(i); p != nil {
 		return s.until(p)
 	}
+	ends := endings{World: s.world}
 	for at := range s.world.Room.Seats[i] {
-		last = max(last, s.promises.profile.Round(s.stayOf(i, &s.world.Room.Seats[i][at]).Until))
+		last = max(last, s.promises.profile.Round(s.stayOf(&ends, i, &s.world.Room.Seats[i][at]).Until))
 	}
 	return last
 }
@@ -374,8 +375,9 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 	for _, h := range leave {
 		_ = x.Leave(s.footprintOf(h), h.Place(w)) // it is leaving, by its phase
 	}
+	ends := endings{World: w}
 	for i, one := range s.behind().standingOn(p) {
-		stay := s.stayOf(i, one)
+		stay := s.stayOf(&ends, i, one)
 		until := max(w.Now, s.promises.profile.Round(stay.Until), 0)
 		gone := !s.behind().stepsAside(one, i, p) && (p.gathers || until <= p.at)
 		if gone || s.makesWayByThen(one, i) {

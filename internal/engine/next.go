@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"iter"
+
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/placement"
+)
+
+// When something could be decided otherwise though nothing but time has passed (B10) is found by what
+// depends on what time it is: each of that is named here with the time at which it does so next.
+
+// An upcoming is the earliest of some times that are to come; Never is none.
+type upcoming struct {
+	*cluster.World
+	next int64
+	ends endings
+}
+
+// note notes a time, if it is to come.
+func (n *upcoming) note(at int64) {
+	if at > n.Now {
+		n.next = min(n.next, at)
+	}
+}
+
+// NextEnd is the earliest time after now at which what people have reserved begins or is over, a
+// protection ends (M1), or the grace of a stale gang does (G1); and in pools that promise at which
+// something that holds a place is predicted to end, a promise begins or lets go, or somebody may be
+// promised something who may not be now. Never is none.
+func NextEnd(d *cluster.Decision) int64 {
+	switch {
+	case d.Kept:
+		return d.NextEnd
+	case d.World.Now < 0: // it is not told what time it is
+		return cluster.Never
+	}
+	n := &upcoming{World: d.World, next: cluster.Never, ends: endings{World: d.World}}
+	for s := range eachSolver(n.World) {
+		for i := range s.pool.Reserved {
+			n.note(s.pool.Reserved[i].From)
+			n.note(s.pool.Reserved[i].Until)
+		}
+		if reserves(s.pool) {
+			n.ofPromises(s.promising())
+		}
+	}
+	for i := range n.Live {
+		if l := &n.Live[i]; l.From < l.To {
+			n.ofHolder(n.Holdings[l.From].Work)
+		}
+	}
+	for i := range n.Room.Commits {
+		n.ofHolder(n.Room.Commits[i].Work)
+	}
+	return n.next
+}
+
+// ofHolder notes when a workload that holds something, and stays, may be taken.
+func (n *upcoming) ofHolder(i int32) {
+	k, seats := &n.Works[i], n.Room.Seats[i]
+	if len(seats) == 0 {
+		return
+	}
+	f := n.FormOf(k, k.Current)
+	p := n.Pools[f.Pool]
+	for at := range seats {
+		if !f.NonPreemptible {
+			n.note(cluster.TimeAfterSeconds(seats[at].Admitted, p.Runtimes[f.Queue].Preempt))
+			n.note(cluster.TimeAfterSeconds(seats[at].Admitted, p.Runtimes[f.Queue].Reclaim))
+		}
+	}
+	if grace := p.Policy.StaleGangGrace; grace.Given() && isPartial(n.World, k) {
+		n.note(cluster.TimeAfterSeconds(partialSince(n.World, k), grace))
+	}
+}
+
+// ofPromises notes when a promise begins, lets go, is so near that nobody goes for it, or stands otherwise as
+// something ends, and when somebody may be promised something who waits without.
+func (n *upcoming) ofPromises(s promising) {
+	r, waits, now := &s.pool.Policy.Reserve, false, max(n.Now, 0)
+	for _, p := range s.promises.list {
+		if n.note(p.at); p.gathers { // it may be promised a time
+			waits = true
+			n.note(s.gathering().letsGo(p))
+		} else {
+			n.note(p.at - min(r.RatherWait, p.at))
+		}
+	}
+	for _, i := range s.pool.Works {
+		k := &n.Works[i]
+		for form := range int16(1 + len(k.Others)) {
+			if n.FormOf(k, form).Pool != s.index || s.of(i) != nil || !s.isOfThose(k, form) {
+				continue
+			}
+			waits = true
+			if r.After > 0 {
+				n.note(cluster.TimeAfter(waitsFrom(k, n.World), r.After))
+			}
+		}
+	}
+	rounded := placement.NewProfile(s.pool.Index, now, r.Resolution, r.Horizon).Round
+	for end := range s.eachEnd(&n.ends) {
+		n.note(end)
+		for _, at := range [...]int64{end, rounded(end)} { // at which something may be promised
+			if waits && at > now && at != cluster.Never {
+				n.nearEnough(r, at)
+			}
+		}
+	}
+}
+
+// nearEnough notes from when on a promise at a time is near enough.
+func (n *upcoming) nearEnough(r *cluster.Reserve, at int64) {
+	away := at - max(n.Now, 0)
+	if r.Horizon > 0 {
+		n.note(at - min(r.Horizon, away))
+	}
+	n.note(at - min(r.MaxHold, away))
+}
+
+// eachEnd yields when something ends that holds a place of a workload of the pool, or is promised one.
+func (s promising) eachEnd(ends *endings) iter.Seq[int64] {
+	w := s.world
+	return func(yield func(int64) bool) {
+		for _, i := range s.pool.Works {
+			k, seats := &w.Works[i], w.Room.Seats[i]
+			if w.FormOf(k, k.Current).Pool != s.index {
+				continue
+			}
+			for at := range seats {
+				goes, _ := s.pool.EvictedAt(w, k, &seats[at].TaskPlace)
+				if !yield(min(ends.endsIn(i, &seats[at]), goes)) {
+					return
+				}
+			}
+		}
+		for _, p := range s.promises.list {
+			if !yield(cluster.TimeAfter(p.at, p.duration)) {
+				return
+			}
+		}
+		for i := range s.pool.Reserved {
+			if !yield(s.pool.Reserved[i].Until) {
+				return
+			}
+		}
+	}
+}
