@@ -106,8 +106,8 @@ func TestEASYBesideCuts(t *testing.T) {
 }
 
 // keeping is EASY where some may not start at all for now: nothing is promised to whom no end of others would
-// help, and what has been promised is kept though one who came before could be promised something by now; that
-// one starts when it can, and the promise is later then (B3, B4, B7).
+// help, and what has been promised goes to one who came before once that one could be promised something, but for what
+// may be used by now; who came before starts when it can, and the promise is later then (B3, B4, B7).
 func keeping() func(jobs []job, waits []int, runs []running, free, now int) []int {
 	promised := -1
 	return func(jobs []job, waits []int, runs []running, free, now int) (start []int) {
@@ -124,7 +124,7 @@ func keeping() func(jobs []job, waits []int, runs []running, free, now int) []in
 				waits, turn = slices.Delete(waits, turn, turn+1), 0 // and all is looked at again
 				continue
 			}
-			if _, _, would := shadowOf(jobs, i, waits, runs, free, now); !some && would {
+			if _, _, would := shadowOf(jobs, i, waits, runs, free, now); would && (!some || i < promised && at > now) {
 				promised = i
 			}
 			turn++

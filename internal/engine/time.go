@@ -365,8 +365,10 @@ func (s admitting) entitledAt(p *promise) bool {
 	return s.entitledAmong(p, func(other *promise) bool { return other != p && len(s.promises.profile.Held(other.work)) > 0 })
 }
 
-// entitledAmong says whether a promise is within its lines at its time beside some others.
+// entitledAmong says whether a promise is within its lines at its time beside some others, and without those who step
+// aside for it.
 func (s admitting) entitledAmong(p *promise, others func(*promise) bool) (entitled bool) {
+	defer s.behind().seek(p.work)()
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	s.inUse(p.at, others, func() { entitled = s.pool.Room.Entitled(f.Queue, p.asks) })
 	return entitled
