@@ -128,7 +128,9 @@ func (s preempting) lowestOf() int32 {
 		}
 	}
 	for ; l.holdings < len(w.Holdings); l.holdings++ {
-		look(w.Holdings[l.holdings].Work, w.Holdings[l.holdings].Form)
+		if h := &w.Holdings[l.holdings]; h.Phase != cluster.Vacant { // else it may be of another workload by now
+			look(h.Work, h.Form)
+		}
 	}
 	for ; l.commits < len(w.Room.Commits); l.commits++ {
 		look(w.Room.Commits[l.commits].Work, w.Room.Commits[l.commits].Form)
