@@ -232,7 +232,7 @@ func (w *world) compilePromise(k *cluster.Work, given *Promise) *cluster.Promise
 		At: micros(given.At), Entitled: given.Entitled, Form: int16(given.Form), Made: micros(given.Made), First: micros(given.First),
 	}
 	if given.Rule == ByGathering {
-		out.At, out.Gathers, out.First = cluster.Never, true, cluster.Never
+		out.At, out.Gathers = cluster.Never, true
 	}
 	names := w.setNames(k, out.Form)
 	f := w.FormOf(k, out.Form)

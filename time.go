@@ -59,7 +59,7 @@ type Promise struct {
 	// who have its places, or what its queue may use, or are promised them before it. Whom these wait for is not told again.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Made is when this promise was made, First the time that the workload was first
-	// promised: At, as it was then.
+	// promised: At, as it was then; zero where none has been known yet.
 	Made  time.Time `json:"made,omitzero"`
 	First time.Time `json:"first,omitzero"`
 }

@@ -283,6 +283,9 @@ func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWo
 		wrong = now <= before
 	case allot.PromiseWithdrawn:
 	}
+	if first := firstOf(was, is); r.Change != allot.PromiseMade && micros(is.First) != first {
+		v.fail(at, ruleKept, "%q was first promised %s", r.Workload, text(first))
+	}
 	if wrong {
 		v.fail(at, ruleKept, "it is told as %v: promised %s, before %s", r.Change, text(now), text(before))
 	}
@@ -299,6 +302,15 @@ func timeOf(p *allot.Promise) int64 {
 		return forever
 	}
 	return micros(p.At)
+}
+
+// firstOf is the time that a workload was first promised, where what it was promised before is known: that of now where
+// places were gathered for it and no time had been known.
+func firstOf(was, is *allot.Promise) int64 {
+	if was.Rule == allot.ByGathering && was.First.IsZero() {
+		return micros(is.At)
+	}
+	return micros(was.First)
 }
 
 // samePlaces says whether two lists have the same places for the same tasks.

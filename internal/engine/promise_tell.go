@@ -334,14 +334,11 @@ func (s telling) told(p *promise) cluster.Reservation {
 	}}
 	slices.SortFunc(out.Promise.WaitsFor, w.CompareIDs)
 	out.Promise.WaitsFor = slices.Compact(out.Promise.WaitsFor) // some of it may be leaving, and something promised to it
-	if p.was == nil {                                           // where it was in between nobody is told
-		out.Promise.First = p.at
-	}
 	if p.gathers {
 		out.Promise.At, out.Promise.Gathers = cluster.Never, true
-		if p.was == nil {
-			out.Promise.First = cluster.Never
-		}
+	}
+	if p.was == nil || p.was.Gathers && p.first < 0 { // where it was in between nobody is told
+		out.Promise.First = out.Promise.At
 	}
 	var counts []int32
 	for set, n := range p.unit.Add {
