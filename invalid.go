@@ -190,7 +190,8 @@ const (
 	// FaultUnknownReservation: no reservation has this ID.
 	FaultUnknownReservation
 
-	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline (B11).
+	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline, or does not by
+	// the start that the plan promises to it (B11).
 	WarnDeadlineMissed
 
 	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no

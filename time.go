@@ -24,7 +24,8 @@ type Durations struct {
 }
 
 // A Deadline says until when a workload is of use (B11). It is told when it can no longer
-// be met, and goes before others under [Policy.DeadlinesFirst]; nothing is dropped for it.
+// be met, or is not by the start that the workload is promised, and goes before others under
+// [Policy.DeadlinesFirst]; nothing is dropped for it.
 // The zero Deadline is none.
 type Deadline struct {
 	// Start is the latest start, End the latest end; zero is none.
