@@ -140,10 +140,8 @@ func (s promising) keep() error {
 		}
 	}
 	s.rankKept()
-	for len(s.promises.list) > s.pool.Policy.Reserve.Depth { // of a policy that promised more
-		last := s.promises.list[len(s.promises.list)-1]
-		v := cluster.NewVerdict(cluster.PromiseChanged, last.form, s.index)
-		s.withdraw(last, &v)
+	for last := s.tooMany(nil); last != nil; last = s.tooMany(nil) { // of a policy that promised more
+		s.withdraw(last, s.telling().tooMany(last))
 	}
 	_, err := s.improve()
 	return err

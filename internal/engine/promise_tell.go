@@ -42,6 +42,19 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	return &v
 }
 
+// tooMany is the cause of a promise that goes as the policy makes fewer than there are, in all or to its queue.
+func (s telling) tooMany(p *promise) *cluster.Verdict {
+	r, all := &s.pool.Policy.Reserve, len(s.promises.list)
+	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
+	if all > r.Depth {
+		v = v.Counting(int64(all), int64(r.Depth))
+	} else {
+		v = v.Counting(int64(s.ofQueue(s.queueOf(p))), int64(r.MaxPromises))
+		v.Queue = s.queueOf(p)
+	}
+	return &v
+}
+
 // isClosed says whether a node or device of a promise takes nothing any more: it is cordoned, or is not healthy.
 func (s telling) isClosed(p *promise) bool {
 	return slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
