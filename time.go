@@ -120,10 +120,11 @@ type ReservePolicy struct {
 	// it is promised anything; absent is 0.
 	After quota.Bound `json:"after,omitzero"`
 	// MaxPromises is how many promises the workloads of one queue have at most (B4); 0 is
-	// no bound.
+	// no bound. Of what has been promised, the last beyond it, and beyond Depth, are withdrawn.
 	MaxPromises int `json:"maxPromises,omitzero"`
 	// MaxHeldPercent is what promises may keep idle, in percent of the pool's devices;
-	// MaxHold for how many seconds. Absent bounds nothing.
+	// MaxHold for how many seconds. Both are asked of a promise when it is made, and not
+	// again while it is kept (B7). Absent bounds nothing.
 	MaxHeldPercent quota.Bound `json:"maxHeldPercent,omitzero"`
 	MaxHold        quota.Bound `json:"maxHold,omitzero"`
 	// ChargeHeld: what promises keep idle counts as used by their queues (B4): the plan tells
