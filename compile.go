@@ -13,14 +13,17 @@ import (
 // A world is a compiled State: the core's world, and the names of what is in it.
 type world struct {
 	*cluster.World
-	state  *State
-	pools  []*pool // by ID
-	nodeID map[string]int32
-	order  []int32 // of the workloads, by ID
-	leaf   map[string]cluster.Leaf
-	forms  []formCompiler             // by pool
-	levels map[string]placement.Level // by name, that of the nodes included
-	owners map[string]int32
+	state *State
+	// foresees: it is of a forecast (B10), in which every pool knows of durations, and of what waits for its
+	// time what it asks for then.
+	foresees bool
+	pools    []*pool // by ID
+	nodeID   map[string]int32
+	order    []int32 // of the workloads, by ID
+	leaf     map[string]cluster.Leaf
+	forms    []formCompiler             // by pool
+	levels   map[string]placement.Level // by name, that of the nodes included
+	owners   map[string]int32
 	// classNumbers and resourceNumbers number the names of classes and of resources
 	// over all pools.
 	classNumbers, resourceNumbers map[string]int32
@@ -107,9 +110,12 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 }
 
 // compile turns a State that Check has passed into a world.
-func compile(s *State) (*world, error) {
+func compile(s *State) (*world, error) { return compileFor(s, false) }
+
+// compileFor is compile, or with foresees for a forecast (B10).
+func compileFor(s *State, foresees bool) (*world, error) {
 	w := &world{
-		World: &cluster.World{Now: micros(s.Now)}, state: s, owners: make(map[string]int32, len(s.Budgets)),
+		World: &cluster.World{Now: micros(s.Now)}, state: s, foresees: foresees, owners: make(map[string]int32, len(s.Budgets)),
 		classNumbers: make(map[string]int32), resourceNumbers: make(map[string]int32),
 	}
 	compileBudgets(w)

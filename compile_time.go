@@ -70,7 +70,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	delete(w.dated, i)
 	delete(w.promised, i)
 	delete(w.behinds, i)
-	if !slices.ContainsFunc(append([]cluster.Form{k.Form}, k.Others...), func(f cluster.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
+	if !w.foresees && !slices.ContainsFunc(append([]cluster.Form{k.Form}, k.Others...), func(f cluster.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
 		return
 	}
 	own := *k.Rare

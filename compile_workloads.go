@@ -138,7 +138,7 @@ func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 			at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
 		}
 	}
-	if w.isEarly(k) {
+	if !w.foresees && w.isEarly(k) {
 		given = given.notSubmitted()
 	}
 	c := &w.forms[at.Pool]
@@ -146,7 +146,7 @@ func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 	out.Priority, out.NonPreemptible = c.pool.given.standing(k)
 	out.Final = c.pool.given.ends(k)
 	var err error
-	if c.times = cluster.Unknown; c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
+	if c.times = cluster.Unknown; w.foresees || c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
 		c.times = w.timesOf(k, given.Queue, c.pool.given)
 	}
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {

@@ -54,8 +54,8 @@
 // the state it finds with [allot.Snapshot.Since] and tells field by field, by the form
 // of the JSON. Reclaim is a decision with the workload beside the one without it.
 //
-// Forecasts begins the plan and decides on a version whose policies promise everybody
-// something (B10).
+// Forecasts begins the plan, and asks the engine to play it on: to decide nothing, and lay everybody who waits
+// where and when it would be promised to start (B10).
 //
 // WhatHelps tries one kind of change after the other, the cheap ones first: time,
 // constraints, minimum, standing, other queues, bounds and quotas, the end of others,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/prose"
-	"github.com/allotsched/allot/queue"
+	"github.com/allotsched/allot/internal/view"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -45,15 +45,18 @@ type Forecast struct {
 var ErrForecast = errors.New("explain: a forecast looks at one workload or more")
 
 // Forecasts says of every workload that waits after a decision when it would start if
-// nothing else came, in the order of the plan's Pending (B10): the plan is begun, all that is
-// left is promised its earliest time in its turn, as by conservative backfill, and nobody is
-// promised anything for keeps. At most so many workloads of a pool are looked at;
+// nothing else came, in the order of the plan's Pending (B10). It is the plan, played on: what that promises
+// stands, and all that is left is laid at its earliest time in its turn, as by conservative backfill, and in a pool
+// that promises anything so that it has left by its limit before what is promised to another. Whom the plan has
+// refused does not start before something changes, who may not pass the head of a queue not before that does (O4),
+// and who waits for its NotBefore not before that; who asks then finds what those were told who had asked
+// before. Nobody is promised anything for keeps. At most so many workloads of a pool are looked at;
 // the others are told as Unlooked. It is as sure as the durations are (B1): starts
 // that room will be made for may come earlier, and what comes and stands before it makes
 // them later.
 //
-// The error is the context's, or ErrForecast. It costs a solve in which so many
-// promises are made, each beside all before it, and of each all nodes are read once at its time: with as many
+// The error is the context's, or ErrForecast. It costs as much as so many
+// promises, each beside all before it, and of each all nodes are read once at its time: with as many
 // nodes as gangs that is the square of how many are looked at, which is what most bounds. On 1,000 full nodes
 // all of 1,000 gangs take about 0.25 s. Where some never start, as far as is known, it costs as much again to tell
 // what they wait for.
@@ -69,7 +72,7 @@ func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, er
 		return nil, err
 	}
 	f := forecasting{ctx: ctx, begun: begun, most: most}
-	if f.after, err = f.promise(false); err != nil {
+	if f.foreseen, err = f.foresee(begun); err != nil {
 		return nil, err
 	}
 	out, err := f.all(d)
@@ -82,44 +85,36 @@ func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, er
 // never says whether no start is known for a workload that was looked at, nor where it would be.
 func never(f Forecast) bool { return f.Start.IsZero() && !f.Unlooked && !f.Promised }
 
-// promise decides with the plan begun, where every pool promises as many workloads as are looked at their
-// earliest time, and nobody is kept from it.
-func (f *forecasting) promise(ending bool) (*allot.Decision, error) {
-	ahead, err := f.begun.With(promising(f.begun, f.most, ending))
-	if err != nil {
-		return nil, err
+// foresee has whoever waits in a version be laid at its earliest time, by workload.
+func (f *forecasting) foresee(s *allot.Snapshot) (map[string]*allot.PlannedReservation, error) {
+	list, err := s.Foresee(f.ctx, view.Ahead{Most: f.most})
+	foreseen := make(map[string]*allot.PlannedReservation, len(list))
+	for i := range list {
+		if r := &list[i]; r.Change != allot.PromiseWithdrawn {
+			foreseen[r.Workload] = r
+		}
 	}
-	return ahead.DecideContext(f.ctx)
+	return foreseen, err
 }
 
-// promising is the change by which every pool does so; ending has everything end.
-func promising(s *allot.Snapshot, most int, ending bool) allot.Change {
+// endAll is the change by which everything has an end, that of which none is known after all else.
+func endAll(s *allot.Snapshot) allot.Change {
 	var c allot.Change
-	reserve := allot.ReservePolicy{Backfill: queue.Conservative, Depth: most, TrustDurations: true}
 	for p := range s.Pools() {
-		reserve.Resolution = p.Policy.Reserve.Resolution
-		p.Policy.Reserve = reserve
 		c.Pools = append(c.Pools, p)
 	}
 	if len(c.Pools) == 0 {
-		c.Pools = []allot.Pool{{ID: "all", Policy: allot.Policy{Reserve: reserve}}}
-	}
-	for k := range s.Workloads() {
-		cut, endless := k.MinDuration > 0, ending && k.Duration.IsUnlimited()
-		k.MinDuration = 0 // what is promised is not cut, and what could be cut now has started
-		if endless {
-			k.Duration = atLast
-		}
-		if cut || endless {
-			c.Workloads = append(c.Workloads, k)
-		}
-	}
-	if !ending {
-		return c
+		c.Pools = []allot.Pool{{ID: "all"}}
 	}
 	for i := range c.Pools {
 		if d := &c.Pools[i].Policy.Durations; !d.Default.Given() || d.Default.IsUnlimited() {
 			d.Default = atLast
+		}
+	}
+	for k := range s.Workloads() {
+		if k.Duration.IsUnlimited() {
+			k.Duration = atLast
+			c.Workloads = append(c.Workloads, k)
 		}
 	}
 	for q := range s.Queues() {
@@ -137,37 +132,32 @@ var atLast = quota.Of(100 * 365 * 24 * 3600)
 // nameAwaited tells of who never starts, as far as is known, where it would if everything ended, and whom it waits
 // for then. Of those for whom no end would help nothing is told.
 func (f *forecasting) nameAwaited(out []Forecast) error {
-	ended, err := f.promise(true)
+	ended, err := f.begun.With(endAll(f.begun))
 	if err != nil {
 		return err
 	}
-	promises := promisesOf(ended)
+	foreseen, err := f.foresee(ended)
+	if err != nil {
+		return err
+	}
 	for i := range out {
-		if r := promises[out[i].Workload]; r != nil && never(out[i]) {
+		if r := foreseen[out[i].Workload]; r != nil && never(out[i]) {
 			out[i].Form, out[i].Tasks, out[i].WaitsFor = r.Promise.Form, r.Promise.Tasks, r.Promise.WaitsFor
 		}
 	}
 	return nil
 }
 
-// A forecasting is what is known of a decision once its plan is begun and the rest has been
-// promised something.
+// A forecasting is what is known of a decision once its plan is begun and has been played on.
 type forecasting struct {
-	ctx   context.Context
-	begun *allot.Snapshot
-	after *allot.Decision // in which all that is left is promised something
-	most  int
+	ctx      context.Context
+	begun    *allot.Snapshot
+	foreseen map[string]*allot.PlannedReservation // by workload
+	most     int
 }
 
 // all are the forecasts of what waits after the decision.
 func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
-	promises, actions := promisesOf(f.after), f.after.Actions()
-	starts := make(map[string]*allot.Action)
-	for i := range actions {
-		if a := &actions[i]; a.Kind == allot.Start {
-			starts[a.Workload] = a
-		}
-	}
 	leaving := f.leaving()
 	for waiting, err := range d.Pending() {
 		if err = errors.Join(err, f.ctx.Err()); err != nil {
@@ -175,34 +165,17 @@ func (f *forecasting) all(d *allot.Decision) (out []Forecast, err error) {
 		}
 		k, _ := f.begun.Workload(waiting.Workload)
 		one := Forecast{Workload: waiting.Workload, Queue: k.Queue}
-		r, a := promises[k.ID], starts[k.ID]
-		switch {
+		switch r := f.foreseen[k.ID]; {
 		case f.held(&one, &k, leaving):
 		case r != nil:
 			one.Start, one.Form, one.Tasks, one.WaitsFor = r.Promise.At, r.Promise.Form, r.Promise.Tasks, r.Promise.WaitsFor
 			one.Promised = k.Reserved != nil
-		case a != nil:
-			one.Start, one.Form, one.Tasks, one.WaitsFor = f.begun.Now(), a.Form, a.Tasks, a.After
-		case k.Reserved != nil && k.Reserved.Rule == allot.ByGathering:
-			one.Form, one.Tasks, one.WaitsFor, one.Promised = k.Reserved.Form, k.Reserved.Tasks, k.Reserved.WaitsFor, true
 		default:
-			one.Unlooked = len(promises) >= f.most
+			one.Unlooked = len(f.foreseen) >= f.most
 		}
 		out = append(out, one)
 	}
 	return out, nil
-}
-
-// promisesOf are what a decision promises, by workload.
-func promisesOf(d *allot.Decision) map[string]*allot.PlannedReservation {
-	list := d.Reservations()
-	promises := make(map[string]*allot.PlannedReservation, len(list))
-	for i := range list {
-		if r := &list[i]; r.Change != allot.PromiseWithdrawn {
-			promises[r.Workload] = r
-		}
-	}
-	return promises
 }
 
 // A leaver is a task that is leaving its place, and whose it is.

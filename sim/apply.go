@@ -10,8 +10,10 @@ import (
 )
 
 // carryOut carries out the actions for which keep is true, all of them if it is
-// nil. Some more may fail by chance.
-func (e *engine) carryOut(plan *allot.Plan, keep []bool) error {
+// nil. Some more may fail by chance. Then it takes in what the plan says of who waits: also of
+// those who do since they were told to go.
+func (e *engine) carryOut(f *flight, keep []bool) error {
+	plan := f.plan
 	failed := make(map[string]bool) // workloads that keep places which the plan wanted
 	missed := false
 	for i := range plan.Actions {
@@ -27,6 +29,9 @@ func (e *engine) carryOut(plan *allot.Plan, keep []bool) error {
 		e.wakeAt(e.now + retryAfter)
 	}
 	e.promises.keep(e, plan, failed)
+	if f.explains {
+		e.meter.explain(e, plan)
+	}
 	if e.options.Check {
 		return e.invariants(plan)
 	}
@@ -173,15 +178,19 @@ func (e *engine) release(j *job, list []allot.Placement, grace time.Duration) {
 	}
 }
 
+// grace is how long tasks that an action tells to go take for it: where they save first, that too.
+func (e *engine) grace(j *job, a *allot.Action) time.Duration {
+	c := j.costs(e)
+	if a.Kind == allot.Evict && a.Ending.Checkpoint && c.Loses && j.runs() {
+		return after(c.Grace, c.Save)
+	}
+	return c.Grace
+}
+
 // evict lets a job leave. It waits again, or has failed.
 func (e *engine) evict(j *job, a *allot.Action) {
-	w := e.workload(j)
-	c := j.costs(e)
-	grace := c.Grace
+	w, grace := e.workload(j), e.grace(j, a)
 	if j.runs() {
-		if a.Ending.Checkpoint && c.Loses {
-			grace = after(grace, c.Save)
-		}
 		e.stop(j, a.Ending.Checkpoint)
 	}
 	j.result.Evictions++

@@ -75,8 +75,12 @@ func (e *BadInputError) Error() string {
 	return b.String()
 }
 
-// checkedAtOnce is how many jobs are put to [allot.Check] at once.
+// checkedAtOnce is how many jobs are put to [allot.Check] at once, as far as they have no more
+// tasks together than a state may have.
 const checkedAtOnce = 1 << 12
+
+// maxTasks is how many tasks the workloads of a state may have, by [allot.Check].
+const maxTasks = 1 << 24
 
 // bad are the jobs that cannot be run, by position, each with what is wrong first.
 func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
@@ -102,15 +106,24 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	state := *l.state
 	var at []int // of the workloads of the state
 	one := new(job)
-	for from := 0; from < len(jobs); from += checkedAtOnce {
+	for next := 0; next < len(jobs); {
 		state.Workloads, at = state.Workloads[:0], at[:0]
-		for i := from; i < min(from+checkedAtOnce, len(jobs)); i++ {
-			if _, noted := found[i]; !noted {
-				one.Job = &jobs[i]
-				state.Workloads = append(state.Workloads, one.Workload)
-				l.submit(one, &state.Workloads[len(at)])
-				at = append(at, i)
+		for tasks := 0; next < len(jobs) && len(at) < checkedAtOnce; next++ {
+			if _, noted := found[next]; noted {
+				continue
 			}
+			one.Job = &jobs[next]
+			w := one.Workload
+			l.submit(one, &w)
+			own := tasksUpTo(&w, maxTasks+1)
+			if own > maxTasks {
+				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))
+				continue
+			}
+			if tasks += own; tasks > maxTasks {
+				break
+			}
+			state.Workloads, at = append(state.Workloads, w), append(at, next)
 		}
 		var invalid *allot.InvalidError
 		if err := allot.Check(&state); err != nil && !errors.As(err, &invalid) {
@@ -128,6 +141,14 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 		}
 	}
 	return found, nil
+}
+
+// tasksUpTo is how many tasks a workload has, or most where there are more.
+func tasksUpTo(w *allot.Workload, most int) (tasks int) {
+	for i := range w.PodSets {
+		tasks += min(max(w.PodSets[i].Count, 0), most-tasks)
+	}
+	return tasks
 }
 
 // namesRise says whether each job's name comes after that of the job before, as generated
@@ -166,7 +187,7 @@ func (l *library) badChanges(changes []Change, s *Scheduler) map[int]LeftOut {
 		if s.Cluster != nil {
 			s.Cluster(&next)
 		}
-		after, err := snapshot.With(allot.Change{Queues: next.Queues[at : at+1]})
+		after, err := snapshot.With(allot.Change{Queues: next.Queues})
 		if err != nil {
 			found[i] = LeftOut{Kind: c.Kind.String(), Why: fmt.Sprintf("%v at %v: %v", c.Kind, c.At, err)}
 			continue

@@ -13,7 +13,9 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// Baselines are the schedulers to compare with, in the order of their names below.
+// Baselines are the schedulers to compare with, in the order of their names below. Under those
+// that evict, which are [SRTF], [SRSF], [LAS] and [FairShare], all work is preemptible, whatever
+// a trace says of it.
 func Baselines() []Scheduler {
 	return []Scheduler{FIFO(), FirstFit(), EASY(), Conservative(), SJF(), SRTF(), SRSF(), LAS(), FairShare(), StaticPartition()}
 }
@@ -61,7 +63,9 @@ func FirstFit() Scheduler {
 func EASY() Scheduler { return backfilling("easy", queue.EASY) }
 
 // Conservative is [EASY] in which everybody who waits is promised a time, of the first
-// hundred (Mu'alem and Feitelson 2001).
+// hundred (Mu'alem and Feitelson 2001). Promises are of devices and not of so many processors:
+// who could start by passing others on any of them may have to wait for those that it was
+// promised, so that few jobs start later than by the book.
 func Conservative() Scheduler { return backfilling("conservative", queue.Conservative) }
 
 func backfilling(name string, kind queue.Backfill) Scheduler {
@@ -111,37 +115,37 @@ func SRSF() Scheduler {
 // run stand before those that wait in each queue, which keeps the order otherwise.
 // It crosses a limit when it has worked for that long in all, in whole seconds rounded
 // up; a crossing that was foreseen of a job that has stopped since is no event. It looks at
-// counts alone: one node has all GPUs.
+// counts alone: each GPU that a job asks may be on any node, and a job runs when it has all.
 func LAS() Scheduler {
 	s := FirstFit()
-	s.Name, s.counts = "las", true
+	s.Name, s.scatters = "las", true
 	s.ranking = func() ranking {
 		return &byAttained{limits: []int64{3250, 7200}, queues: make([][]*job, 3), level: make(map[*job]int), foreseen: make(map[*job]uint64)}
 	}
-	s.Cluster = func(state *allot.State) {
-		withoutQuotas(state)
-		slots := int64(0)
-		for i := range state.Nodes {
-			slots += 1000*int64(len(state.Nodes[i].Devices)) + state.Nodes[i].Capacity[Slots]
-		}
-		state.Nodes = []allot.Node{{ID: "all", Capacity: map[string]int64{Slots: slots}}}
-		for i := range state.Pools {
-			state.Pools[i].Nodes = allot.NodeSet{}
-		}
-		for i := range state.Queues {
-			state.Queues[i].Nodes = allot.NodeSet{}
-		}
-	}
 	s.Submit = func(j *Job, w *allot.Workload) {
 		plain(j, w)
-		asks := int64(0)
-		for i := range w.PodSets {
-			asks += int64(w.PodSets[i].Count) * milli(&w.PodSets[i].Request, 0)
-		}
 		w.Groups, w.Topology = nil, allot.Topology{}
-		w.PodSets = []allot.PodSet{{Count: 1, Request: allot.Request{Resources: map[string]int64{Slots: asks}}}}
+		scattered := make([]allot.PodSet, len(w.PodSets))
+		for i := range w.PodSets {
+			scattered[i] = scatter(&w.PodSets[i])
+		}
+		w.PodSets = scattered
 	}
 	return s
+}
+
+// scatter is a pod set of as many GPUs, each for a task of its own, and of nothing else.
+func scatter(p *allot.PodSet) allot.PodSet {
+	asks := p.Request.GPU
+	tasks := int64(min(p.Count, math.MaxInt32)) * int64(min(max(asks.Count, 1), math.MaxInt32)) // more are refused
+	out := allot.PodSet{Name: p.Name, Count: int(min(tasks, math.MaxInt32)), Request: allot.Request{GPU: allot.GPURequest{Milli: asks.Milli, Memory: asks.Memory}}}
+	if asks.Count > 0 {
+		out.Request.GPU.Count = 1
+	}
+	if slots, asked := p.Request.Resources[Slots]; asked {
+		out.Request.Resources = map[string]int64{Slots: slots}
+	}
+	return out
 }
 
 // FairShare is weighted fair share alone: no quotas, the GPUs are divided among the
@@ -169,24 +173,49 @@ func FairShare() Scheduler {
 }
 
 // StaticPartition gives every queue its quota of GPUs and no more, first come, first
-// served in each of them; what does not fit is passed over. Nothing is evicted.
+// served in each of them; what does not fit is passed over. Nothing is evicted. A queue with
+// jobs and without a quota has none of the GPUs (Q1), unless no queue has any: then there is no
+// partition.
 func StaticPartition() Scheduler {
 	policy := plainPolicy("static-partition", queue.BestEffort)
 	policy.Order = queue.FairShare
-	return Scheduler{
-		Name: "static-partition", Policy: policy, Submit: plain,
-		Cluster: func(s *allot.State) {
-			for i := range s.Queues {
-				q := &s.Queues[i]
-				q.Resources = slices.Clone(q.Resources)
-				for k := range q.Resources {
-					if r := &q.Resources[k]; r.Resource == allot.GPU && r.Class == "" && r.Quota.Given() {
-						r.Limit = r.Quota
-					}
-				}
-			}
-		},
+	return Scheduler{Name: "static-partition", Policy: policy, Submit: plain, Cluster: partition}
+}
+
+// partition makes the queues' quotas of GPUs their limits.
+func partition(s *allot.State) {
+	inner, under := make(map[string]bool), make(map[string]bool) // pools that are under quota (Q1)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		inner[q.Parent] = true
+		if ofGPUs(q).Quota.Given() {
+			under[q.Pool] = true
+		}
 	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		gpus := ofGPUs(q)
+		switch {
+		case gpus.Quota.Given():
+			gpus.Limit = gpus.Quota
+		case under[q.Pool] && !inner[q.ID]:
+			gpus.Limit = quota.Of(0)
+		default:
+			continue
+		}
+		q.Resources = append(slices.DeleteFunc(slices.Clone(q.Resources), isGPUs), gpus)
+	}
+}
+
+// isGPUs says whether a setting is that of all GPUs.
+func isGPUs(r allot.QueueResource) bool { return r.Resource == allot.GPU && r.Class == "" }
+
+// ofGPUs is what is set of a queue for all GPUs.
+func ofGPUs(q *allot.Queue) allot.QueueResource {
+	if at := slices.IndexFunc(q.Resources, isGPUs); at >= 0 {
+		return q.Resources[at]
+	}
+	return allot.QueueResource{Resource: allot.GPU}
 }
 
 // Preset is a policy as a scheduler, such as [allot.RunAI]. Work has the class that

@@ -19,9 +19,11 @@ func (e *engine) change(c *Change) error {
 		}
 		state.Queues[at] = *c.Queue
 		e.usage.queueSet()
-		e.library.queues = append(e.library.queues, at)
 		if e.scheduler.Cluster != nil {
 			e.scheduler.Cluster(state)
+		}
+		for i := range state.Queues { // what the scheduler makes of others may be by this one
+			e.library.queues = append(e.library.queues, i)
 		}
 		e.meter.requota(c.Queue)
 		e.protects = protects(state)
@@ -49,7 +51,7 @@ func (e *engine) change(c *Change) error {
 	default:
 		at, known := e.nodes[c.Node]
 		if !known {
-			return nil // counted in one, as for 2D-LAS
+			return nil // the scheduler compared has no such node
 		}
 		e.library.nodes = append(e.library.nodes, at)
 		e.changeNode(c, &state.Nodes[at])

@@ -12,7 +12,13 @@ import (
 )
 
 // A flight is a plan on its way from the decision to the cluster.
-type flight struct{ plan *allot.Plan }
+type flight struct {
+	plan *allot.Plan
+	// explains: it says what those wait for who wait.
+	explains bool
+	// fresh is what had become free when it was decided, since the decision before.
+	fresh int64
+}
 
 // retryAfter is when what could not be carried out is decided again, if nothing
 // else happens.
@@ -31,6 +37,9 @@ func (e *engine) consider() error {
 		e.dirty = false
 		if err := e.decide(); err != nil {
 			return err
+		}
+		if e.flight == nil {
+			e.meter.inForce(0)
 		}
 		// What has left at once frees its places at this instant.
 		if err := e.facts(); err != nil {
@@ -75,22 +84,24 @@ func (e *engine) decide() error {
 	if err != nil {
 		return err
 	}
+	f := &flight{plan: plan, explains: look.explain}
 	if e.options.Check && e.options.Latency == 0 {
 		e.meter.actions += int64(len(plan.Actions))
-		return e.carryOutChecked(decision, plan)
+		return e.carryOutChecked(decision, f)
 	}
-	return e.enact(plan)
+	return e.enact(f)
 }
 
 // enact carries out a plan, or lets it fly.
-func (e *engine) enact(plan *allot.Plan) error {
-	e.meter.actions += int64(len(plan.Actions))
-	if e.options.Latency > 0 && len(plan.Actions) > 0 {
-		e.flight = &flight{plan}
+func (e *engine) enact(f *flight) error {
+	e.meter.actions += int64(len(f.plan.Actions))
+	if e.options.Latency > 0 && len(f.plan.Actions) > 0 {
+		f.fresh = e.meter.fresh()
+		e.flight = f
 		e.calendar.add(event{at: after(e.now, e.options.Latency), class: carry})
 		return nil
 	}
-	return e.carryOut(plan, nil)
+	return e.carryOut(f, nil)
 }
 
 // A look says how closely a decision is looked at.
@@ -126,8 +137,8 @@ func (e *engine) planned(look look, decision *allot.Decision, state func() *allo
 	return plan, e.consult(look, plan, state())
 }
 
-// consult verifies a plan for a state, and takes in what it says of who waits, as far as
-// that is asked for.
+// consult verifies a plan for a state, as far as that is asked for, and decides again when it
+// says.
 func (e *engine) consult(look look, plan *allot.Plan, state *allot.State) error {
 	if plan.Work.Stopped {
 		return e.wrong("the solve came to no rest")
@@ -138,23 +149,26 @@ func (e *engine) consult(look look, plan *allot.Plan, state *allot.State) error 
 			return e.fault(err)
 		}
 	}
-	if look.explain {
-		e.meter.explain(e, plan)
+	if e.protects { // then every plan is written in full
+		e.wakeFor(plan)
 	}
-	e.wakeFor(plan)
 	return nil
 }
 
 // land carries out the plan that is in flight, as far as it still can be.
 func (e *engine) land() error {
-	plan := e.flight.plan
+	f, news := e.flight, max(e.meter.fresh()-e.flight.fresh, 0)
 	e.flight = nil
 	e.library.state.Now = e.instant()
-	possible, err := e.possible(plan)
+	possible, err := e.possible(f.plan)
 	if err != nil {
 		return err
 	}
-	return e.carryOut(plan, possible)
+	if err := e.carryOut(f, possible); err != nil {
+		return err
+	}
+	e.meter.inForce(news)
+	return nil
 }
 
 // possible finds out which actions of a plan can be carried out on the state as it

@@ -64,11 +64,12 @@
 // usable and not held is idle, by [Cause]: GPUs that somebody waits for are idle for what
 // that one was told last, first those for which they would do; the others as nobody wants
 // them. Of whom nobody has asked that yet, as the decision is still to come or was not asked
-// for reasons, they are idle for [Untold].
+// for reasons, they are idle for [Untold]; and so is what has become free since the last
+// decision, as far as somebody waits who can ever start.
 //
-// A wait counts from submission, a wait within a quota from when somebody waits with whom
-// the queue and all above it are within their quotas, both to the end of the run where they
-// do not end before. A job that has not ended has no completion time, and is counted as
+// A wait counts from submission, a wait within a quota from when somebody waits with whose
+// minimum, as far as it lacks, the queue and all above it are within their quotas, both to the
+// end of the run where they do not end before. A job that has not ended has no completion time, and is counted as
 // unfinished. What there is none of is absent and not 0.
 //
 // # Schedulers to compare

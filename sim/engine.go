@@ -34,6 +34,10 @@ type engine struct {
 	nodes    map[string]int // position in the state by ID
 	smallest int64          // device memory of the cluster
 	now      time.Duration
+	// last is when something happened last that was more than a time to decide, or to write a
+	// row, at which nothing came about; untilLast are the integrals up to then.
+	last      time.Duration
+	untilLast integrals
 	// quiet counts the instants since somebody held something, or anything was to come but
 	// a wake and a row of the series.
 	quiet int
@@ -142,7 +146,7 @@ func newEngine(in *Input, o Options) (*engine, error) {
 
 // create makes a job of the input.
 func (e *engine) create(i int) *job {
-	j := &job{Job: &e.in.Jobs[i], index: i, slot: -1, cause: Untold, result: &e.results[i]}
+	j := &job{Job: &e.in.Jobs[i], index: i, slot: -1, lack: noLack, cause: Untold, result: &e.results[i]}
 	j.work = int64(j.Duration) * j.unit()
 	j.asks = j.Job.asks(e.smallest)
 	e.jobs[i], e.byID[j.Workload.ID] = j, j
@@ -210,6 +214,9 @@ func (e *engine) run() error {
 		if err := e.consider(); err != nil {
 			return err
 		}
+		if e.last == e.now {
+			e.untilLast = e.meter.integrals
+		}
 		e.meter.watch(e.now)
 		if e.quiet++; e.meter.allocated > 0 || e.calendar.left() > 2 {
 			e.quiet = 0
@@ -225,12 +232,35 @@ func (e *engine) run() error {
 			return err
 		}
 	}
+	if e.options.Until == 0 && !e.stopped {
+		e.rewind()
+	}
 	for _, i := range e.library.jobs {
 		e.account(e.jobs[i])
 	}
 	e.meter.end(e)
 	e.promises.end(e)
 	return e.closed()
+}
+
+// rewind has the run end when something happened last: whoever waits since then waits for ever,
+// and how long that was looked at is no matter.
+func (e *engine) rewind() {
+	since := e.now - e.last
+	for _, i := range e.library.jobs {
+		j := e.jobs[i]
+		if e.account(j); since > 0 {
+			j.result.Pending, j.mark = j.result.Pending-since, e.last
+			if busy := j.busy(); busy > 0 {
+				var held Sum
+				held.add(busy, int64(since))
+				j.beside().Waiting.take(held)
+			}
+		}
+	}
+	e.now, e.meter.integrals = e.last, e.untilLast
+	behind := func(row Row) bool { return row.At > e.now }
+	e.meter.rows = slices.DeleteFunc(e.meter.rows, behind)
 }
 
 // pass goes on to another instant.
@@ -251,11 +281,11 @@ func (e *engine) over() bool {
 // maxQuiet is how often an algorithm is asked again that lets nobody run.
 const maxQuiet = 10_000
 
-// idle: nothing but the next row of the series is in the calendar, or besides that a wake
+// idle: nothing but a further row of the series is in the calendar, or besides that a wake
 // that an algorithm of one's own asked for, after which it has let nobody run for long. Who
 // waits now waits for ever.
 func (e *engine) idle() bool {
-	return e.options.Sample > 0 && e.calendar.left() == 1 && e.now > 0 || e.quiet > maxQuiet
+	return len(e.meter.rows) > 0 && e.calendar.left() == 1 || e.quiet > maxQuiet
 }
 
 // isVoid says of an event of a job that it will never happen: the job is gone, or in another
@@ -303,6 +333,9 @@ func (e *engine) facts() error {
 func (e *engine) happen(ev *event) error {
 	if isVoid(e, ev) {
 		return nil
+	}
+	if ev.class.tells() {
+		e.last = e.now
 	}
 	j := (*job)(nil)
 	if ev.class.ofJob() {

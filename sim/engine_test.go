@@ -78,6 +78,11 @@ func TestCheckpointOnEviction(t *testing.T) {
 	if a := r.Jobs[0]; a.Lost != (sim.Sum{}) || a.End != 170*second+900*second {
 		t.Errorf("a ends at %v and lost %s", a.End, gpuSeconds(a.Lost))
 	}
+	in = reclaimed(sim.Costs{Loses: true, Checkpoint: time.Hour, Save: 15 * second}) // it leaves when it has saved
+	r = mustRun(t, in, sim.Options{Check: true, Scheduler: sim.Preset("saving", allot.Policy{CheckpointOnEviction: true}, nil)})
+	if a := r.Jobs[0]; a.Lost != (sim.Sum{}) || a.End != 165*second+900*second {
+		t.Errorf("without grace a ends at %v and lost %s", a.End, gpuSeconds(a.Lost))
+	}
 }
 
 // TestElastic: a job of 1 to 4 tasks gives up two for another, at the speeds of its

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/btree"
@@ -36,6 +37,16 @@ func (c class) ofJob() bool {
 	return false
 }
 
+// tells says whether an event of the class is more than a time to look what there is to do: what
+// is done then tells by itself.
+func (c class) tells() bool {
+	switch c {
+	case carry, wake, crossing, sample:
+		return false
+	}
+	return true
+}
+
 // An event is something that will happen.
 type event struct {
 	at       time.Duration
@@ -62,8 +73,8 @@ func before(a, b event) bool {
 type calendar struct {
 	tree     *btree.BTreeG[event]
 	sequence uint64
-	// arrivals are the jobs that are still to come, by position in the input, in
-	// their order: there may be a million of them.
+	// arrivals are the jobs that are still to come, by position in the input, in the order of
+	// submission, and of those that come at once of their IDs (O1): there may be a million.
 	arrivals []int32
 	jobs     []Job
 }
@@ -76,7 +87,9 @@ func newCalendar(jobs []Job) calendar {
 	for i := range c.arrivals {
 		c.arrivals[i] = int32(i)
 	}
-	slices.SortStableFunc(c.arrivals, func(a, b int32) int { return cmp.Compare(jobs[a].Submit, jobs[b].Submit) })
+	slices.SortStableFunc(c.arrivals, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(jobs[a].Submit, jobs[b].Submit), strings.Compare(jobs[a].Workload.ID, jobs[b].Workload.ID))
+	})
 	return c
 }
 

@@ -166,6 +166,37 @@ func TestTooManyRows(t *testing.T) {
 	}
 }
 
+// TestRowsEndNoWait: how long somebody waits who can never run is no matter of how often rows
+// are written.
+func TestRowsEndNoWait(t *testing.T) {
+	for _, came := range []time.Duration{0, 5 * second} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("never", 2, came, time.Hour)}}
+		for _, every := range []time.Duration{0, second, time.Minute, 24 * time.Hour} {
+			if r := mustRun(t, in, sim.Options{Sample: every}); r.End != came || r.Jobs[0].Pending != 0 || every > 0 && len(r.Rows) == 0 {
+				t.Errorf("a row every %v: it ends at %v with %d rows, not at %v", every, r.End, len(r.Rows), came)
+			}
+		}
+	}
+}
+
+// TestWakesEndNoWait: nor is it of how long others were thought to run, or of timers that are void.
+func TestWakesEndNoWait(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+	in.Jobs = []sim.Job{single("x", 1, 0, 60*second), single("y", 1, second, 60*second), single("z", 1, 2*second, 60*second)}
+	in.Jobs[1].Workload.PodSets[0].Count = 2
+	for i := range in.Jobs {
+		in.Jobs[i].Estimate = 10 * time.Hour
+	}
+	for _, s := range []sim.Scheduler{sim.FirstFit(), sim.EASY(), sim.Conservative(), sim.Reserving(sim.Presets()[1])} {
+		for _, every := range []time.Duration{0, 7 * second, 24 * time.Hour} {
+			r := mustRun(t, in, sim.Options{Scheduler: s, Sample: every})
+			if r.End != 120*second || r.Jobs[1].Pending != 119*second || len(r.Rows) > 0 && r.Rows[len(r.Rows)-1].At > r.End {
+				t.Errorf("%s, a row every %v: it ends at %v, y has waited %v", s.Name, every, r.End, r.Jobs[1].Pending)
+			}
+		}
+	}
+}
+
 // TestTrailTellsChanges: two runs that differ in a change alone have two trails.
 func TestTrailTellsChanges(t *testing.T) {
 	small, large := queueOf("b", 4), queueOf("b", 5)
@@ -198,6 +229,48 @@ func TestFastIsTheSame(t *testing.T) {
 		runtime.GOMAXPROCS(before)
 		if got.Trail != want.Trail {
 			t.Errorf("seed %d under %s: fast, it is another run: %d and %d events", seed, o.Scheduler.Name, got.Events, want.Events)
+		}
+	}
+}
+
+// TestPromisesLookedAt: nor does it change what is promised, under who promises anything, how
+// often plans are looked at.
+func TestPromisesLookedAt(t *testing.T) {
+	promising := []sim.Scheduler{sim.EASY(), sim.Conservative(), sim.Reserving(sim.Presets()[0]), sim.Reserving(sim.Presets()[1])}
+	for seed := range deep.Seeds(t, 12) {
+		in := soakInput(t, seed, 2, 40, 5*24*time.Hour)
+		o := sim.Options{Scheduler: promising[seed%uint64(len(promising))], Costs: sim.Costs{Start: 10 * second, Grace: 5 * second}, LeaveOut: true}
+		want := mustRun(t, in, o)
+		o.NoVerify, o.NoReasons = true, true
+		if got := mustRun(t, in, o); got.Trail != want.Trail || got.End != want.End || got.Decisions != want.Decisions {
+			t.Errorf("seed %d under %s: not looked at, it is another run of %d decisions to %v, not %d to %v", seed, o.Scheduler.Name, got.Decisions, got.End, want.Decisions, want.End)
+		}
+	}
+}
+
+// TestPromisesDropped: what is promised somebody of whom an action is not carried out is not
+// promised, so that the next plan is none against it.
+func TestPromisesDropped(t *testing.T) {
+	for seed := uint64(336); seed < 346; seed++ { // of the first thousand 341 needs it
+		in := soakInput(t, seed, 1+int(seed%2), 30, 24*time.Hour)
+		costs := sim.Costs{Start: 10 * second, Grace: time.Duration(seed%4) * 5 * second}
+		mustRun(t, in, sim.Options{Scheduler: sim.Reserving(sim.Presets()[seed/2%2]), Costs: costs, Drop: 200 + int64(seed%3)*200, Seed: seed, LeaveOut: true})
+	}
+}
+
+// TestManyTasks: a job of more tasks than there can be is left out by itself, and sound jobs that
+// are not there together may have as many together as they like.
+func TestManyTasks(t *testing.T) {
+	for _, s := range []sim.Scheduler{sim.FIFO(), sim.LAS()} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, second), single("b", 1, 0, second)}}
+		in.Jobs[0].Workload.PodSets[0].Count, in.Jobs[0].Line = math.MaxInt32, 7
+		r := mustRun(t, in, sim.Options{Scheduler: s, LeaveOut: true})
+		if len(r.Jobs) != 1 || len(r.LeftOut) != 1 || r.LeftOut[0].String() != `line 7, job "a": it has more than 16777216 tasks` {
+			t.Errorf("%s: %d jobs are run, left out are %v", s.Name, len(r.Jobs), r.LeftOut)
+		}
+		in.Jobs[0].Workload.PodSets[0].Count, in.Jobs[1].Workload.PodSets[0].Count = 1<<24, 1<<24
+		if err := sim.Check(in, sim.Options{Scheduler: s}); err != nil {
+			t.Errorf("%s: two large jobs: %v", s.Name, err)
 		}
 	}
 }

@@ -18,8 +18,9 @@ const (
 	UntilFree
 	// Impossible: who waits can never start on this cluster.
 	Impossible
-	// Untold: nobody has said yet what the one who waits is held up by. The decision is
-	// still to come or on its way, or was not asked for reasons (see [Options]).
+	// Untold: nobody has said yet what the one who waits is held up by, or that he cannot have
+	// what has become free. The decision is still to come or on its way, or was not asked for
+	// reasons (see [Options]).
 	Untold
 	causes
 )
@@ -71,7 +72,7 @@ func (m *meter) explain(e *engine, p *allot.Plan) {
 	}
 	for i := range p.Pending {
 		w := &p.Pending[i]
-		if j := e.byID[w.Workload]; j.phase.waits() && len(w.Reasons) > 0 {
+		if j := e.byID[w.Workload]; j != nil && j.phase.waits() && len(w.Reasons) > 0 {
 			m.told(j, causeOf(w.Reasons[0].Code))
 		}
 	}
@@ -85,14 +86,22 @@ func (m *meter) divide(s *allot.Share) {
 }
 
 // idle splits what is idle by cause: those for which somebody waits who could use them
-// if they were in one piece come first.
+// if they were in one piece come first. Of what has become free since the last decision nobody
+// has been told yet, but who can never start.
 func (m *meter) idle() (idle [causes]int64) {
-	free := m.usable - m.allocated
-	for _, c := range []Cause{Pieces, UntilFree, ByRule, Untold, TooFew, Impossible} {
-		idle[c] = min(free, m.wanted[c])
-		free -= idle[c]
+	wanted := int64(0)
+	for _, amount := range m.wanted {
+		wanted += amount
 	}
-	idle[NoDemand] = free
+	free := min(m.usable-m.allocated, wanted)
+	idle[NoDemand] = m.usable - m.allocated - free
+	idle[Untold] = min(free, m.fresh(), wanted-m.wanted[Impossible])
+	free -= idle[Untold]
+	for _, c := range []Cause{Pieces, UntilFree, ByRule, Untold, TooFew, Impossible} {
+		part := min(free, m.wanted[c])
+		idle[c] += part
+		free -= part
+	}
 	return idle
 }
 

@@ -17,8 +17,8 @@ import (
 type Input struct {
 	// Cluster has the nodes, pools, queues and budgets, and no workloads.
 	Cluster allot.State
-	// Jobs are the work. Of two that are submitted at once the one listed first
-	// comes first.
+	// Jobs are the work. Of two that are submitted at once the one with the lower ID
+	// comes first (O1).
 	Jobs []Job
 	// Changes are what happens beside: losses of nodes, other quotas, and so on.
 	Changes []Change
@@ -355,7 +355,7 @@ func (j *Job) unit() int64 {
 }
 
 // Slots is a resource of nodes without devices that counts as GPUs, in milli: for
-// schedulers that look at counts alone.
+// clusters of which nothing but the number of GPUs matters.
 const Slots = "gpu-slots"
 
 // milli is what one task of the request is charged in milli-GPU; smallest is the

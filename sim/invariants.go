@@ -65,12 +65,12 @@ func (e *engine) invariants(plan *allot.Plan) error {
 // carryOutChecked carries out a plan and compares what has come of it with what the
 // library says would: with Begin where all that leaves takes its time, with Apply
 // where none does.
-func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) error {
-	slow, fast := 0, 0
+func (e *engine) carryOutChecked(decision *allot.Decision, f *flight) error {
+	plan, slow, fast := f.plan, 0, 0
 	for i := range plan.Actions {
 		switch a := &plan.Actions[i]; a.Kind {
 		case allot.Evict, allot.Shrink, allot.Move:
-			if e.byID[a.Workload].costs(e).Grace > 0 {
+			if e.grace(e.byID[a.Workload], a) > 0 {
 				slow++
 			} else {
 				fast++
@@ -78,7 +78,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 		}
 	}
 	if slow > 0 && fast > 0 || e.options.Drop > 0 {
-		return e.carryOut(plan, nil)
+		return e.carryOut(f, nil)
 	}
 	told := decision.Apply
 	if slow > 0 {
@@ -88,7 +88,7 @@ func (e *engine) carryOutChecked(decision *allot.Decision, plan *allot.Plan) err
 	if err != nil {
 		return e.fault(err)
 	}
-	if err := e.carryOut(plan, nil); err != nil {
+	if err := e.carryOut(f, nil); err != nil {
 		return err
 	}
 	if err := e.promises.asTold(e, next); err != nil {

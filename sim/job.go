@@ -50,9 +50,10 @@ type job struct {
 	// joins is from when tasks work that have come to a run that had begun, as far as
 	// they take their time to start.
 	joins map[taskName]time.Duration
-	// wanted is what it wants while it waits, cause what it was last told to wait for.
-	wanted int64
-	cause  Cause
+	// wanted is what it wants while it waits, lack the part without which it cannot run, cause
+	// what it was last told to wait for.
+	wanted, lack int64
+	cause        Cause
 	// touched: the workload has changed since the library was told of it; known: the
 	// library has it.
 	touched, known bool
@@ -161,7 +162,7 @@ func (j *job) beside() *Beside {
 // enter begins a phase; timers of the one before are void.
 func (e *engine) enter(j *job, p phase) {
 	e.account(j)
-	e.meter.phase(j, p)
+	e.meter.phase(e, j, p)
 	j.phase = p
 	j.epoch++
 }
@@ -233,16 +234,17 @@ func began(t *allot.Task) time.Duration {
 	return t.Started.Sub(epoch)
 }
 
-// speed is that of the job with the tasks that run, on the GPUs that they have. Where jobs
-// are counted as one task it is that of all.
+// speed is that of the job with the tasks that run, on the GPUs that they have. Where its
+// GPUs are scattered it runs with all of them or not at all.
 func (e *engine) speed(j *job) int64 {
-	if e.scheduler.counts {
-		return j.unit()
+	speed := j.Job.speed(j.workers)
+	if e.scheduler.scatters {
+		speed = j.fullSpeed()
 	}
 	if len(j.ModelSpeed) > 0 {
-		return j.Job.speed(j.workers) * j.pace
+		return speed * j.pace
 	}
-	return j.Job.speed(j.workers)
+	return speed
 }
 
 // resume begins to work, or goes on after a checkpoint.
@@ -367,7 +369,7 @@ func (e *engine) settle(j *job) {
 	e.library.touch(j)
 	w := e.workload(j)
 	h := e.holding(j)
-	e.meter.hold(j, h)
+	e.meter.hold(e, j, h)
 	e.usage.hold(e, j, w)
 	switch {
 	case j.phase == leaving:
@@ -380,7 +382,7 @@ func (e *engine) settle(j *job) {
 	case e.atMinimum(w, false):
 		if j.runs() && j.workers == 0 {
 			e.stop(j, false) // those that have come are all that is left
-			e.meter.hold(j, e.holding(j))
+			e.meter.hold(e, j, e.holding(j))
 		}
 		if !j.runs() {
 			e.start(j)
@@ -407,7 +409,7 @@ func (e *engine) settle(j *job) {
 	if j.slot >= 0 {
 		e.keepPartial(w)
 		e.promises.tell(e, j, w)
-		wants = len(w.Tasks) != j.n || j.n != e.full(j)
+		wants = len(w.Tasks) != j.n || j.n != inFull(w)
 	}
 	if wants != j.wants {
 		j.wants = wants
@@ -415,12 +417,12 @@ func (e *engine) settle(j *job) {
 	}
 }
 
-// full is how many tasks the job has when it runs in full.
-func (e *engine) full(j *job) int {
-	if e.scheduler.counts {
-		return 1
+// inFull is how many tasks a workload has when it runs in full.
+func inFull(w *allot.Workload) (tasks int) {
+	for i := range w.PodSets {
+		tasks += w.PodSets[i].Count
 	}
-	return j.tasks()
+	return tasks
 }
 
 func sign(up bool) int {

@@ -126,6 +126,32 @@ func TestIdleByCause(t *testing.T) {
 			in.Jobs = []sim.Job{single("a", 2, 0, 10*second), single("b", 1, 0, 10*second), single("c", 1, 20*second, 10*second)}
 			return in
 		}, sim.Options{}, "impossible 10"},
+		{"evicted", func() *sim.Input {
+			// At 10 s z comes, x goes to the other node, and y finds two GPUs and one; w asks a
+			// node of 8. At 30 s y is back.
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 4)}}
+			in.Jobs = []sim.Job{single("x", 3, 0, 100*second), single("y", 3, 0, 100*second), single("z", 2, 10*second, 20*second), single("w", 8, 20*second, second)}
+			return in
+		}, sim.Options{Scheduler: sim.SRTF()}, "no-demand 20, pieces 60, impossible 240"},
+		{"free since the last decision", func() *sim.Input {
+			in := one()
+			in.Jobs = []sim.Job{single("x", 1, second, 100*second), single("y", 1, 5*second, 10*second)}
+			return in // x from 32 s to 132 s, y from 152 s
+		}, sim.Options{Period: 30 * second, Latency: 2 * second}, "no-demand 1, untold 51"},
+		{"free before it as well", func() *sim.Input {
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 3)}}
+			in.Jobs = []sim.Job{single("x", 1, 0, 40*second), single("x2", 1, 0, 100*second), single("y", 3, 0, 10*second)}
+			// One is free to 40 s, two to 60 s, of which one is news, two to 100 s, three to 120 s.
+			return in
+		}, sim.Options{Scheduler: sim.FirstFit(), Period: 30 * second}, "too-few 180, untold 40"},
+		{"free on the way", func() *sim.Input {
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 3)}}
+			in.Jobs = []sim.Job{single("x", 1, 0, 25*second), single("x2", 1, 0, 100*second), single("y", 3, 0, 10*second), single("z", 1, 20*second, 10*second)}
+			// x and x2 are there at 10 s, which is the first that y is told; z comes at 20 s and is there
+			// from 40 s to 50 s. That x ends at 35 s is news up to 60 s, that z does as well. Two are
+			// free up to 110 s, three up to 130 s, where one is news.
+			return in
+		}, sim.Options{Scheduler: sim.FirstFit(), Period: 30 * second, Latency: 10 * second}, "too-few 150, untold 105"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Check, c.o.Sample = true, 7*second
@@ -218,5 +244,58 @@ func TestOwedByOthers(t *testing.T) {
 	// a runs from 0 s to 100 s. From then on b is within all quotas, and starts at 130 s.
 	if owed := r.Queues[2].Owed; len(owed) != 1 || owed[0] != 30*second {
 		t.Errorf("b waited for its quota for %v", owed)
+	}
+}
+
+// TestOwedToMinimum: a queue waits within its quota for what somebody lacks of his minimum, be
+// it the rest of a gang that is broken, or the least tasks of an elastic job.
+func TestOwedToMinimum(t *testing.T) {
+	broken := func() *sim.Input {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1), Queues: []allot.Queue{queueOf("a", 2)}}}
+		in.Jobs = []sim.Job{single("a", 1, 0, 100*second)}
+		in.Jobs[0].Workload.PodSets[0].Count, in.Jobs[0].Workload.Queue = 2, "a"
+		in.Changes = []sim.Change{{At: 10 * second, Kind: sim.NodeLost, Node: "node-1"}, {At: 100 * second, Kind: sim.NodeBack, Node: "node-1"}}
+		return in
+	}
+	elastic := func() *sim.Input {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4), Queues: []allot.Queue{queueOf("a", 2), queueOf("b", 2)}}}
+		in.Jobs = []sim.Job{single("b", 4, 0, 100*second), single("a", 1, second, 100*second)}
+		in.Jobs[0].Workload.Queue, in.Jobs[1].Workload.Queue = "b", "a"
+		p := &in.Jobs[1].Workload.PodSets[0]
+		p.Count, p.Min = 4, 1
+		return in
+	}
+	grouped := func() *sim.Input { // two of three workers of 1, 2 and 3 GPUs
+		in := elastic()
+		w := &in.Jobs[1].Workload
+		w.Groups = []allot.Group{{Name: "workers", Min: 2}}
+		w.PodSets = nil
+		for i, name := range []string{"x", "y", "z"} {
+			w.PodSets = append(w.PodSets, allot.PodSet{Name: name, Group: "workers", Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: i + 1}}})
+		}
+		in.Cluster.Queues[0] = queueOf("a", 3)
+		return in
+	}
+	stale := sim.Preset("stale", allot.Policy{StaleGangGrace: quota.Of(60)}, nil)
+	for _, c := range []struct {
+		name string
+		in   *sim.Input
+		s    sim.Scheduler
+		want time.Duration
+	}{
+		{"broken", broken(), sim.FIFO(), 90 * second},
+		{"broken and evicted", broken(), stale, 90 * second},
+		{"elastic", elastic(), sim.FIFO(), 99 * second},
+		{"of a group", grouped(), sim.FIFO(), 99 * second},
+	} {
+		r := mustRun(t, c.in, sim.Options{Scheduler: c.s, Check: true})
+		if owed := r.Queues[0].Owed; len(owed) != 1 || owed[0] != c.want {
+			t.Errorf("%s: a waited for its quota for %v, not %v", c.name, owed, c.want)
+		}
+	}
+	in := grouped()
+	in.Cluster.Queues[0] = queueOf("a", 2) // two of them ask three
+	if owed := mustRun(t, in, sim.Options{Scheduler: sim.FIFO(), Check: true}).Queues[0].Owed; owed != nil {
+		t.Errorf("a waited for %v for more than its quota", owed)
 	}
 }

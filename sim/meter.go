@@ -14,28 +14,34 @@ type meter struct {
 	// on cordoned nodes; allocated is what jobs hold, used what working ones hold, all in
 	// milli-GPU.
 	total, open, usable, allocated, used int64
-	// reserved is what promises keep idle, and reservedTime its integral.
-	reserved     int64
-	reservedTime Sum
+	// known is what of that which is free the last decision in force knew to be.
+	known int64
+	// reserved is what promises keep idle.
+	reserved int64
 	// queued is how many jobs wait, demand what all jobs in the system ask.
-	queued int
-	demand int64
-	// The integrals over time. contention is that of the larger of demand and
-	// total; inSystem is Little's.
-	allocatedTime, usableTime, usedTime, contention Sum
-	inSystem, sojourn                               Sum
-	steady                                          steady
+	queued  int
+	demand  int64
+	sojourn Sum // of those who have left
+	integrals
 	// wanted is what those who wait want, by what they were last told to wait for.
-	wanted   [causes]int64
-	idleTime [causes]Sum
-	queues   []*queueMeter
-	byQueue  map[string]*queueMeter
+	wanted  [causes]int64
+	queues  []*queueMeter
+	byQueue map[string]*queueMeter
 	// rows are the series so far; due: a further one is, when all else of the instant has
 	// happened.
 	rows                []Row
 	due                 bool
 	decisions, actions  int64
 	verified, explained int64
+}
+
+// integrals are those over time. contention is that of the larger of demand and total,
+// inSystem is Little's.
+type integrals struct {
+	allocatedTime, usableTime, usedTime, contention Sum
+	inSystem, reservedTime                          Sum
+	idleTime                                        [causes]Sum
+	steady                                          steady
 }
 
 // steady holds the integrals over the steady window.
@@ -141,6 +147,7 @@ func (m *meter) pass(e *engine, to time.Duration) bool {
 	for c, amount := range m.idle() {
 		m.idleTime[c].add(amount, d)
 	}
+	m.known = min(m.known, m.usable-m.allocated)
 	if from, until := max(e.now, m.steady.from), min(to, m.steady.to); from < until {
 		m.steady.allocated.add(m.allocated, int64(until-from))
 		m.steady.used.add(m.used, int64(until-from))
@@ -148,6 +155,12 @@ func (m *meter) pass(e *engine, to time.Duration) bool {
 	}
 	return true
 }
+
+// inForce takes in that a decision has been carried out, since which news has become free.
+func (m *meter) inForce(news int64) { m.known = m.usable - m.allocated - news }
+
+// fresh is what has become free since the last decision that is in force.
+func (m *meter) fresh() int64 { return max(m.usable-m.allocated-m.known, 0) }
 
 // keptIdle is what of that which is idle was promised to somebody.
 func (m *meter) keptIdle() int64 { return min(m.reserved, m.usable-m.allocated) }
@@ -194,12 +207,9 @@ func (m *meter) queueOf(j *job) *queueMeter {
 }
 
 // phase takes in that a job goes from one phase to another.
-func (m *meter) phase(j *job, to phase) {
-	q := m.queueOf(j)
+func (m *meter) phase(e *engine, j *job, to phase) {
 	if was, is := j.phase.waits(), to.waits(); was != is {
-		n := sign(is)
-		m.queued += n
-		q.wait(j.asks, n)
+		m.queued += sign(is)
 	}
 	if j.phase == working {
 		m.used -= j.busy()
@@ -208,10 +218,11 @@ func (m *meter) phase(j *job, to phase) {
 		m.used += j.busy()
 	}
 	m.want(j, to, j.held)
+	m.lack(e, j, to)
 }
 
 // hold takes in that a job holds something else.
-func (m *meter) hold(j *job, h holding) {
+func (m *meter) hold(e *engine, j *job, h holding) {
 	m.allocated += h.held - j.held
 	m.usable += h.kept - j.kept
 	if j.phase == working {
@@ -222,6 +233,22 @@ func (m *meter) hold(j *job, h holding) {
 	}
 	j.holding = h
 	m.want(j, j.phase, j.held)
+	m.lack(e, j, j.phase)
+}
+
+// lack takes in what a job that waits lacks of its minimum, or that it does not wait.
+func (m *meter) lack(e *engine, j *job, p phase) {
+	lack := int64(noLack)
+	if p.waits() {
+		lack = e.lack(j)
+	}
+	if lack == j.lack {
+		return
+	}
+	q := m.queueOf(j)
+	q.wait(j.lack, -1)
+	q.wait(lack, 1)
+	j.lack = lack
 }
 
 func (p phase) waits() bool { return p == waiting || p == partial }

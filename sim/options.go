@@ -115,8 +115,8 @@ type Scheduler struct {
 	// ranking makes the order in which everything is planned anew at each decision;
 	// nil goes on from what runs.
 	ranking func() ranking
-	// counts: each job is one task that asks for [Slots].
-	counts bool
+	// scatters: each GPU that a job asks is a task of its own, so that all places are alike.
+	scatters bool
 }
 
 // replans: everything is planned anew at each decision.
@@ -170,6 +170,9 @@ type Event struct {
 	// EndEvent, Promise for a PromiseEvent. Claimed: what a Start, Resize or Move gives is not free yet.
 	Action  *allot.Action
 	Claimed bool
+	// GPUs is what each of the tasks takes of its node that Action gives places, or Promise
+	// promises any, in milli-GPU.
+	GPUs    []int64
 	Change  *Change
 	Outcome Outcome
 	Promise *allot.PlannedReservation

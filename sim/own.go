@@ -75,7 +75,8 @@ func (j *JobView) Rho() Decimal {
 type Turn struct {
 	// Job is its position in [View.Jobs].
 	Job int
-	// Models are the GPU models that it may have now; nil is those that it asks for.
+	// Models are the GPU models that it may have now, of those that it asks for, and nil is all
+	// of them. A job that accepts none of these does not run.
 	Models []string
 	// Tasks is how many tasks it may have at most, if it may run with fewer than all: no
 	// fewer than its minimum. 0 is all.
@@ -138,8 +139,11 @@ func (r *byOwn) order(e *engine) ([]*job, error) {
 		if j.turn != nil {
 			return nil, e.wrong("job %q has two turns", j.Workload.ID)
 		}
-		j.turn = t
-		order = append(order, j)
+		if j.turn = t; j.accepts(t.Models) {
+			order = append(order, j)
+		} else {
+			e.meter.told(j, ByRule)
+		}
 	}
 	for _, j := range jobs {
 		if j.turn == nil {
@@ -147,6 +151,19 @@ func (r *byOwn) order(e *engine) ([]*job, error) {
 		}
 	}
 	return order, nil
+}
+
+// accepts says whether there is for each pod set one of the models that the job accepts.
+func (j *job) accepts(models []string) bool {
+	return len(models) == 0 || !slices.ContainsFunc(j.Workload.PodSets, func(p allot.PodSet) bool { return len(common(p.Request.GPU.Models, models)) == 0 })
+}
+
+// common are the models of a turn that a request accepts, which are all where it names none.
+func common(accepted, models []string) []string {
+	if len(accepted) == 0 {
+		return models
+	}
+	return slices.DeleteFunc(slices.Clone(models), func(m string) bool { return !slices.Contains(accepted, m) })
 }
 
 // plain says whether the turn leaves its job all that it asks.
@@ -161,7 +178,7 @@ func (t *Turn) restrict(w *allot.Workload, held int) {
 	for i := range w.PodSets {
 		p := &w.PodSets[i]
 		if len(t.Models) > 0 {
-			p.Request.GPU.Models = t.Models
+			p.Request.GPU.Models = common(p.Request.GPU.Models, t.Models)
 		}
 		if t.Tasks > 0 && p.Min > 0 && len(w.PodSets) == 1 {
 			p.Count = min(p.Count, max(t.Tasks, p.Min, held))
@@ -183,8 +200,7 @@ func (e *engine) ownPlan() error {
 	if _, err := allot.Begin(e.library.state, plan); err != nil {
 		return e.fault(fmt.Errorf("the plan of scheduler %s cannot be: %w", e.scheduler.Name, err))
 	}
-	e.meter.explain(e, plan)
-	if err := e.enact(plan); err != nil {
+	if err := e.enact(&flight{plan: plan, explains: true}); err != nil {
 		return err
 	}
 	if err := allot.Check(e.library.state); err != nil {

@@ -110,6 +110,31 @@ func TestSpeedByModel(t *testing.T) {
 	}
 }
 
+// TestModelsOfATurn: a turn lets a job have no model that it does not accept.
+func TestModelsOfATurn(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1)}, Jobs: []sim.Job{single("j", 1, 0, 100*second)}}
+	in.Cluster.Nodes[0].Devices[0].Model, in.Cluster.Nodes[1].Devices[0].Model = "a", "b"
+	in.Jobs[0].Workload.PodSets[0].Request.GPU.Models = []string{"a"}
+	in.Jobs[0].ModelSpeed = map[string]int64{"b": 500}
+	for then, end := range map[string]time.Duration{"": 150 * second, "a": 150 * second, "b": 0} {
+		turns := func(v *sim.View) []sim.Turn {
+			v.Wake(50 * second)
+			models := []string{"b"}
+			if v.Now >= 50*second && then == "" {
+				models = nil
+			} else if v.Now >= 50*second {
+				models = []string{"b", then}
+			}
+			return []sim.Turn{{Job: 0, Models: models}}[:len(v.Jobs)]
+		}
+		for _, costs := range []sim.Costs{{}, {Grace: second}} {
+			if r := mustRun(t, in, sim.Options{Scheduler: ranked(turns), Check: true, Costs: costs}); r.Jobs[0].End != end {
+				t.Errorf("with models b and then %q it ends at %v, not %v", then, r.Jobs[0].End, end)
+			}
+		}
+	}
+}
+
 // TestGoodput: elastic jobs get one GPU more where it makes most, as Sia and Pollux have it
 // (SOSP 2023, OSDI 2021), by their tables of goodput.
 func TestGoodput(t *testing.T) {

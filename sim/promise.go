@@ -77,12 +77,17 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 	}
 	before := slices.Clone(p.standing)
 	for _, j := range before {
-		e.usage.promise(j, nil)
+		if !missed[j.Workload.ID] {
+			e.usage.promise(j, nil)
+		}
 	}
 	p.standing = p.standing[:0]
 	named := make(map[*job]bool, len(plan.Reservations))
 	for i := range plan.Reservations {
 		r := &plan.Reservations[i]
+		if missed[r.Workload] {
+			continue // it has what it had
+		}
 		j := e.byID[r.Workload]
 		if j != nil && j.slot >= 0 && !r.NotBefore.IsZero() {
 			e.workload(j).NotBefore = r.NotBefore
@@ -113,7 +118,7 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 		}
 	}
 	e.meter.reserved = p.reserved(e)
-	if at := plan.NextAt; !at.IsZero() {
+	if at := plan.NextAt; !at.IsZero() && e.wanting > 0 { // else nobody could be decided otherwise
 		if next := after(at.Sub(epoch), p.odd); next > e.now {
 			e.wakeAt(next)
 		}

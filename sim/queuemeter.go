@@ -20,8 +20,8 @@ type queueMeter struct {
 	// share is the fair share as it was last asked for, if GPUs are divided.
 	share   int64
 	divided bool
-	// sizes and counts say how many jobs wait that ask so much.
-	sizes  []int64
+	// lacks and counts say how many jobs wait that lack so much of their minimum.
+	lacks  []int64
 	counts []int
 	dirty  bool
 	// since is from when somebody has waited in it who would leave it within its
@@ -31,25 +31,30 @@ type queueMeter struct {
 	ended int
 }
 
-// wait notes n more jobs that wait and ask so much.
-func (q *queueMeter) wait(asks int64, n int) {
-	at, found := slices.BinarySearch(q.sizes, asks)
-	if !found {
-		q.sizes = slices.Insert(q.sizes, at, asks)
-		q.counts = slices.Insert(q.counts, at, 0)
+// noLack is the lack of who does not wait.
+const noLack = -1
+
+// wait notes n more jobs that wait and lack so much.
+func (q *queueMeter) wait(lack int64, n int) {
+	if lack == noLack {
+		return
 	}
-	q.counts[at] += n
+	at, found := slices.BinarySearch(q.lacks, lack)
+	if !found {
+		q.lacks, q.counts = slices.Insert(q.lacks, at, lack), slices.Insert(q.counts, at, 0)
+	}
+	if q.counts[at] += n; q.counts[at] == 0 {
+		q.lacks, q.counts = slices.Delete(q.lacks, at, at+1), slices.Delete(q.counts, at, at+1)
+	}
 	q.dirty = true
 }
 
-// least is what the smallest job asks that waits, negative if none does.
+// least is what the job lacks that lacks the least of those that wait, noLack if none does.
 func (q *queueMeter) least() int64 {
-	for i, n := range q.counts {
-		if n > 0 {
-			return q.sizes[i]
-		}
+	if len(q.lacks) == 0 {
+		return noLack
 	}
-	return -1
+	return q.lacks[0]
 }
 
 // hold takes in that jobs of the queue hold more: all above it do, and of those whose
@@ -74,11 +79,11 @@ func (q *queueMeter) touch() {
 // watch finds out whether the queue waits for what its quota promises: somebody
 // waits in it with whom it and all above it would be within their quotas.
 func (q *queueMeter) watch(now time.Duration) {
-	asks := q.least()
-	owed := asks >= 0 && q.quota.Given()
+	lack := q.least()
+	owed := lack != noLack && q.quota.Given()
 	for at := q; owed && at != nil; at = at.above {
 		if at.quota.Given() && !at.quota.IsUnlimited() {
-			owed = at.held+asks <= at.quota.Amount()
+			owed = at.held+lack <= at.quota.Amount()
 		}
 	}
 	q.settle(now, owed)

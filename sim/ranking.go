@@ -56,7 +56,7 @@ func (r *byRemaining) order(e *engine) ([]*job, error) {
 		r.jobs[i].left = left
 	}
 	slices.SortFunc(r.jobs, func(a, b ranked) int {
-		return cmp.Or(a.left.Cmp(b.left), cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.index, b.index))
+		return cmp.Or(a.left.Cmp(b.left), cmp.Compare(a.sequence, b.sequence))
 	})
 	r.list = r.list[:0]
 	for i := range r.jobs {
@@ -112,9 +112,7 @@ func (r *byAttained) order(e *engine) ([]*job, error) {
 		}
 		r.queues[i] = kept
 	}
-	slices.SortFunc(down, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.index, b.index))
-	})
+	slices.SortFunc(down, func(a, b *job) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, j := range down {
 		r.level[j]++
 		delete(r.foreseen, j)

@@ -39,6 +39,9 @@ func (e *replanner) replan() error {
 		e.ranking.decided(e.engine)
 		return nil
 	}
+	if e.scheduler.scatters {
+		e.stay(order)
+	}
 	plan, err := e.solve(order)
 	if err != nil {
 		return err
@@ -51,17 +54,23 @@ func (e *replanner) replan() error {
 		return err
 	}
 	e.ranking.decided(e.engine)
+	if e.look().explain {
+		e.meter.explain(e.engine, plan)
+	}
 	if e.options.Check {
 		return e.invariants(plan)
 	}
 	return nil
 }
 
-// asRanked is the job's workload with nothing that it holds; of two such the one with
-// the lower label is first.
+// asRanked is the job's workload with nothing that it holds, but for who stays; of two such
+// the one with the lower label is first.
 func (e *replanner) asRanked(j *job, label int64) allot.Workload {
 	w := e.library.submitted(j)
 	w.Submitted = time.UnixMicro(label)
+	if j.stays {
+		w.Tasks = slices.Clone(e.workload(j).Tasks)
+	}
 	j.turn.restrict(&w, 0)
 	return w
 }
@@ -141,9 +150,6 @@ type rank struct {
 func (e *replanner) anew(order []*job) allot.Change {
 	change := e.library.change(e.engine)
 	e.labels.renew(order)
-	if e.scheduler.counts {
-		e.stay(order)
-	}
 	for _, i := range e.library.jobs {
 		e.jobs[i].count = 0
 	}
@@ -154,9 +160,6 @@ func (e *replanner) anew(order []*job) allot.Change {
 			continue
 		}
 		w := e.asRanked(j, j.label)
-		if j.stays {
-			w.Tasks = slices.Clone(e.workload(j).Tasks)
-		}
 		if len(run) > 1 {
 			w.PodSets = []allot.PodSet{{Name: w.PodSets[0].Name, Count: len(run), Request: w.PodSets[0].Request}}
 		}

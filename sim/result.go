@@ -17,7 +17,8 @@ type Result struct {
 	Input, Trail string
 	// Partial: the run was ended before its end.
 	Partial bool
-	// End is the last instant, Makespan the end of the last job.
+	// End is the last instant, Makespan the end of the last job: 0, and so none, where some have
+	// not ended, as what they would take is not known.
 	End, Makespan time.Duration
 	// Jobs are those of the input, in its order.
 	Jobs []JobResult
@@ -171,6 +172,8 @@ type QueueResult struct {
 	// Owed are the times for which somebody waited in it with whom it and all queues
 	// above it would have been within their quotas, in the order in which they ended.
 	Owed []time.Duration
+	// Inner: others stand below it, who have what it has.
+	Inner bool
 	// Promised: it had a quota of GPUs beyond 0 in some part of the run. Nobody waits within
 	// his quota elsewhere.
 	Promised bool
@@ -261,7 +264,7 @@ func (e *engine) result() *Result {
 		LeftOut: e.leftOut,
 		Jobs:    e.results,
 	}
-	nothing := new(Beside) // which most jobs of most runs held
+	nothing, open := new(Beside), 0 // which most jobs of most runs held; how many have not ended
 	for i := range e.results {
 		out, j := &e.results[i], &e.in.Jobs[i]
 		out.Job, out.GPUs, out.Tasks, out.of = j, j.asks(e.smallest), j.tasks(), r
@@ -271,10 +274,16 @@ func (e *engine) result() *Result {
 		if out.Outcome == Unfinished && (e.jobs[i] == nil || e.jobs[i].phase == absent) {
 			out.Outcome = NotSubmitted
 		}
+		if out.Outcome == Unfinished || out.Outcome == NotSubmitted {
+			open++
+		}
 		r.Makespan = max(r.Makespan, out.End)
 	}
+	if open > 0 {
+		r.Makespan = 0
+	}
 	for _, q := range m.queues {
-		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Promised: q.promised, Ended: q.ended})
+		r.Queues = append(r.Queues, QueueResult{ID: q.id, Owed: q.owed, Inner: len(q.children) > 0, Promised: q.promised, Ended: q.ended})
 	}
 	return r
 }

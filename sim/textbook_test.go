@@ -194,3 +194,43 @@ func TestSameBytes(t *testing.T) {
 func queueOf(id string, gpus int64) allot.Queue {
 	return allot.Queue{ID: id, Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota.Of(1000 * gpus)}}}
 }
+
+// TestStaticPartition: each queue has its quota and no more, and one without a quota nothing of
+// what others were given; where there are no quotas there is no partition.
+func TestStaticPartition(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Cluster.Queues = []allot.Queue{queueOf("a", 2), {ID: "b", Parent: "both"}, {ID: "both"}}
+	in.Jobs = []sim.Job{single("b", 4, 0, 100*time.Second), single("a", 1, time.Second, 100*time.Second)}
+	in.Jobs[0].Workload.Queue, in.Jobs[1].Workload.Queue = "b", "a"
+	o := sim.Options{Scheduler: sim.StaticPartition(), Check: true}
+	if r := mustRun(t, in, o); r.Jobs[0].Starts != 0 || r.Jobs[1].FirstStart != time.Second {
+		t.Errorf("b without a quota started %d times, a at %v", r.Jobs[0].Starts, r.Jobs[1].FirstStart)
+	}
+	large := queueOf("b", 4)
+	large.Parent = "both"
+	in.Changes = []sim.Change{{At: 50 * time.Second, Kind: sim.QueueSet, Queue: &large}}
+	if r := mustRun(t, in, o); r.Jobs[0].FirstStart != 101*time.Second {
+		t.Errorf("b with a quota from 50 s on started at %v", r.Jobs[0].FirstStart)
+	}
+	in.Changes, in.Cluster.Queues[0].Resources = nil, nil
+	if r := mustRun(t, in, o); r.Jobs[0].FirstStart != 0 || r.Jobs[1].FirstStart != 100*time.Second {
+		t.Errorf("without quotas b started at %v, a at %v", r.Jobs[0].FirstStart, r.Jobs[1].FirstStart)
+	}
+	in.Changes = []sim.Change{{At: 0, Kind: sim.QueueSet, Queue: &allot.Queue{ID: "a", Resources: queueOf("a", 2).Resources}}}
+	if r := mustRun(t, in, o); r.Jobs[0].Starts != 0 {
+		t.Errorf("b without a quota started %d times when a had one from 0 s on", r.Jobs[0].Starts)
+	}
+}
+
+// TestAtOnce: of two jobs that are submitted at once the one with the lower ID comes first, under
+// every scheduler, in whatever order they are listed.
+func TestAtOnce(t *testing.T) {
+	for _, s := range sim.Schedulers() {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+		in.Jobs = []sim.Job{single("b", 4, 0, 100*time.Second), single("a", 4, 0, 100*time.Second), single("c", 4, 0, 100*time.Second)}
+		r := mustRun(t, in, sim.Options{Scheduler: s, Check: true})
+		if r.Jobs[1].FirstStart != 0 || r.Jobs[0].FirstStart != 100*time.Second || r.Jobs[2].FirstStart != 200*time.Second {
+			t.Errorf("%s: a starts at %v, b at %v, c at %v", s.Name, r.Jobs[1].FirstStart, r.Jobs[0].FirstStart, r.Jobs[2].FirstStart)
+		}
+	}
+}

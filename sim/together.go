@@ -34,9 +34,9 @@ func (k kinship) of(w allot.Workload) int32 {
 	return n
 }
 
-// kinOf is the number of a job's kin; where jobs are counted each is alone.
+// kinOf is the number of a job's kin; where GPUs are scattered each job is alone.
 func (e *replanner) kinOf(j *job) int32 {
-	if e.scheduler.counts {
+	if e.scheduler.scatters {
 		return 0
 	}
 	return e.kinship.of(e.library.submitted(j))

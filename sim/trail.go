@@ -37,7 +37,9 @@ func (t *trail) sum() string {
 
 // note takes an event into the hash and tells it.
 func (e *engine) note(ev Event) {
-	ev.At = e.now
+	if ev.At = e.now; ev.Kind != PromiseEvent {
+		e.last = e.now
+	}
 	t := &e.trail
 	t.number(int64(ev.At))
 	t.number(int64(ev.Kind))
@@ -68,8 +70,30 @@ func (e *engine) note(ev Event) {
 		t.line = t.line[:0]
 	}
 	if e.options.Observe != nil {
+		ev.GPUs = e.taken(&ev)
 		e.options.Observe(ev)
 	}
+}
+
+// taken is what each of the tasks takes that an event gives or promises places.
+func (e *engine) taken(ev *Event) []int64 {
+	var tasks []allot.Placement
+	switch {
+	case ev.Action != nil:
+		tasks = ev.Action.Tasks
+	case ev.Promise != nil:
+		tasks = ev.Promise.Promise.Tasks
+	}
+	j := e.byID[ev.Job]
+	if j == nil || j.slot < 0 || len(tasks) == 0 {
+		return nil
+	}
+	list, w := make([]int64, len(tasks)), e.workload(j)
+	for k := range tasks {
+		t := allot.Task{PodSet: tasks[k].PodSet, Node: tasks[k].Node, Devices: tasks[k].Devices}
+		list[k] = j.takes(w, &t, &e.library.state.Nodes[e.nodes[t.Node]])
+	}
+	return list
 }
 
 func (t *trail) placements(list []allot.Placement) {

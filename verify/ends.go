@@ -33,8 +33,8 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// now is the time of the state, and 1970 where none is told.
-func (v *verifier) now() int64 { return max(0, micros(v.state.Now)) }
+// nowOf is the time of the state, and 1970 where none is told.
+func nowOf(s *allot.State) int64 { return max(0, micros(s.Now)) }
 
 // A lasting is how long a form takes: as is expected, which is at most its limit, and by that.
 type lasting struct{ expected, limit int64 }
@@ -184,8 +184,8 @@ func expectedEnd(w *allot.Workload, q *verifiedQueue, t *allot.Task) int64 {
 }
 
 // overran says whether a task was trusted to have left by now (B5).
-func (v *verifier) overran(w *allot.Workload, q *verifiedQueue, t *allot.Task) bool {
-	return q.pool.trusts() && hasBegun(t) && expectedEnd(w, q, t) <= v.now()
+func overran(s *allot.State, w *allot.Workload, q *verifiedQueue, t *allot.Task) bool {
+	return q.pool.trusts() && hasBegun(t) && expectedEnd(w, q, t) <= nowOf(s)
 }
 
 // waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.

@@ -72,7 +72,7 @@ func judgePromises(v *verifier) *promising {
 	if !some && len(v.plan.Reservations) == 0 {
 		return nil
 	}
-	judge := promising{verifier: v, at: v.now()}
+	judge := promising{verifier: v, at: nowOf(v.state)}
 	judge.read()
 	judge.kept()
 	for _, p := range judge.list {
@@ -276,7 +276,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	if one.behind = v.behind[name]; !one.fresh && one.behind == "" && v.isPromised(was.Behind) { // else it starts where it has claimed
 		one.behind = was.Behind
 	}
-	if was != nil && !lost && v.overran(w.source, f.queue, was) { // also where it moves
+	if was != nil && !lost && overran(v.state, w.source, f.queue, was) { // also where it moves
 		one.overran = micros(was.Since) + 1
 	}
 	one.until = v.endOfStarted(w.source, f.queue).by(w.cut)

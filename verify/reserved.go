@@ -16,11 +16,11 @@ type reserving struct{ *verifier }
 
 // lasts says whether a reservation has begun and is not over.
 func (v reserving) lasts(r *allot.Reservation) bool {
-	return begins(r) <= v.now() && !v.passed(r)
+	return begins(r) <= nowOf(v.state) && !v.passed(r)
 }
 
 func (v reserving) passed(r *allot.Reservation) bool {
-	return ends(r) <= v.now()
+	return ends(r) <= nowOf(v.state)
 }
 
 // isMember says whether something is reserved for a form of a workload: by name, or for its
@@ -47,7 +47,7 @@ func isForNobody(r *allot.Reservation) bool { return r.Queue == "" && len(r.Work
 
 // readReserved notes what is closed now to each form of a workload, and what is only lent to it.
 func (v reserving) readReserved(w *verifiedWorkload) {
-	now := v.now()
+	now := nowOf(v.state)
 	for i := range w.forms {
 		f := &w.forms[i]
 		f.queue.names = append(f.queue.names, w.source.ID)
@@ -95,11 +95,11 @@ func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
 	if !isTime(a.Until) {
 		v.failAt(at, ruleNames, "until is not of the years 1970 to 9999")
 	}
-	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return micros(t.Until) == until }); !was && (least <= 0 || until < after(v.now(), seconds(quota.Of(least)))) {
+	if was := slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return micros(t.Until) == until }); !was && (least <= 0 || until < after(nowOf(v.state), seconds(quota.Of(least)))) {
 		v.failAt(at, ruleCut, "%q is content with no less than %d s from now on", a.Workload, least)
 	}
 	f := &w.forms[a.Form]
-	f.closed = v.closedFrom(v.now(), until, true, w.source, f)
+	f.closed = v.closedFrom(nowOf(v.state), until, true, w.source, f)
 	w.cut = until
 }
 
@@ -255,7 +255,7 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 	}
 	passed := standing(func(t *allot.Task) bool {
 		return b.source.Reserved != nil && t.Behind == b.source.ID ||
-			v.overran(x.source.source, x.queue, t) && micros(t.Since) > waitingSince(b.source, v.now())
+			overran(v.state, x.source.source, x.queue, t) && micros(t.Since) > waitingSince(b.source, nowOf(v.state))
 	})
 	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {
 		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)
@@ -274,7 +274,7 @@ func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
 		v.failAt(at, rulePassed, "%q does not start behind anybody", a.Workload)
 	}
 	if !slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool {
-		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && (micros(r.Promise.At) > v.now() || r.Promise.Rule == allot.ByGathering) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
+		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && (micros(r.Promise.At) > nowOf(v.state) || r.Promise.Rule == allot.ByGathering) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
 			return slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
 				return t.Node == p.Node && (len(p.Devices) == 0 || len(t.Devices) == 0 || closedTo{devices: p.Devices}.has(t.Devices))
 			})

@@ -172,9 +172,12 @@ func (w Dividing) Precedes(i int32, f *cluster.Form, work int32, form int16) boo
 	return other.Queue == f.Queue && cmp.Or(cmp.Compare(other.Priority, f.Priority), cmp.Compare(w.Due(a, f), w.Due(b, other)), cmp.Compare(a.Submitted, b.Submitted), w.CompareIDs(i, work)) < 0
 }
 
-// asksIn says whether a form of a workload asks anything: it holds something in it, or could
-// start in it if nothing else were on the nodes.
+// asksIn says whether a form of a workload asks anything: it holds something in it, or its time has come
+// (B1) and it could start in it if nothing else were on the nodes.
 func (w Dividing) asksIn(k *cluster.Work, i int16) bool {
+	if k.NotBefore >= 0 {
+		return false
+	}
 	f := w.FormOf(k, i)
 	bare := w.Pools[f.Pool].Bare
 	return bare.KnownPossible(f.Definition) || k.Live >= 0 && k.Current == i && w.Holds(k) || bare.Possible(f.Definition)

@@ -26,6 +26,9 @@ func (s *Solver) behind() behind { return behind{s} }
 // is due.
 func (s behind) isBehind(u *preempt.Unit, work int32) bool {
 	w := s.world
+	if s.served[servedBy{work, len(w.Room.Seats[work]), u.Work}] {
+		return false
+	}
 	return slices.ContainsFunc(w.Room.Seats[u.Work], func(one cluster.Seat) bool {
 		return one.Step == u.Step && s.standsBehind(&one, u.Work, work)
 	})
@@ -59,7 +62,7 @@ func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.Behind == p.work+1 || s.overran(one, p)) && !s.promising().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && !s.promising().laying().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.
@@ -163,7 +166,7 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 	}
 	x := s.pool.Index
 	for _, p := range slices.Clone(s.promises.list) {
-		if !bound(p) || s.hasComeFor(p) || s.promising().standsBefore(r.work, f, p) {
+		if !bound(p) || s.hasComeFor(p) || s.promising().laying().standsBefore(r.work, f, p) {
 			continue
 		}
 		others := func(other *promise) bool { return other != p && bound(other) }
@@ -313,7 +316,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	promised := s.comes(it.ID)
-	if turn := (turnOf{it.ID, len(w.Room.Seats[it.ID])}); !promised && !s.lends(d) || s.served[turn] {
+	if !promised && !s.lends(d) {
 		return false, nil
 	}
 	var held []int32
@@ -325,22 +328,27 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
-	turn := turnOf{it.ID, len(w.Room.Seats[it.ID])}
-	s.due = at + 1
+	seats := len(w.Room.Seats[it.ID])
+	s.due, s.victims = at+1, s.victims[:0]
 	made, err := s.preempting().makeRoomForAny(k, it, at, held)
 	s.due = 0
-	s.served[turn] = made
+	for _, victim := range s.victims {
+		if made {
+			s.served[servedBy{it.ID, seats, victim}] = true
+		}
+	}
 	if held == nil && !made && err == nil && !promised {
 		s.stayed[asked] = p.UntilChanged()
 	}
 	return made, err
 }
 
-// A turnOf is a workload with so many places. Whoever has been served once by this right in a
-// solve, and has lost the places again to somebody's better one, is not served so again.
-type turnOf struct {
-	work  int32
-	seats int
+// A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
+// places again to somebody's better one, that one does not make way for it once more in the same solve.
+type servedBy struct {
+	work   int32
+	seats  int
+	victim int32
 }
 
 // comes says whether the time of a workload's promise has come, and somebody stands behind it.

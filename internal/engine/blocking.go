@@ -15,6 +15,18 @@ type stop struct {
 	work, priority int32
 	how            queue.Queueing
 	could          *cluster.Definition // as enqueuing.could
+	until          int64               // in a forecast, when the last begins whom it speaks for
+}
+
+// stops says whether a form may not pass it.
+func (one *stop) stops(f *cluster.Form, d *cluster.Definition) bool {
+	switch one.how {
+	case queue.BackfillPreemptible:
+		return f.NonPreemptible && f.Priority < one.priority
+	case queue.BackfillSingles:
+		return len(d.Sets) != 1 || d.Sets[0].GPUs > 1 || d.Unit.Tasks() > 1
+	}
+	return true
 }
 
 // blocking is what a solver knows of it.
@@ -59,33 +71,39 @@ func (s enqueuing) block(i int32, at int16) error {
 // that takes no part any more, or none. What a rule of its own queue refuses
 // blocks that queue only, and so do those whom it stops.
 func (s enqueuing) blocks(i int32, at int16) (leaf int32, err error) {
+	stopped, one, stops, err := s.stopOf(i, at)
+	if err != nil || !stops || !s.note(stopped, one) {
+		return cluster.None, err
+	}
+	s.decision.Blocked = true
+	if leaf = s.world.FormOf(&s.world.Works[i], at).Queue; s.strict(leaf) && stopped != cluster.None && !s.pool.Policy.BlockAlikeOnly {
+		return leaf, nil
+	}
+	return cluster.None, nil
+}
+
+// stopOf is what a form of workload i stops where it cannot start: its queue, or with none the pool.
+func (s enqueuing) stopOf(i int32, at int16) (leaf int, one stop, stops bool, err error) {
 	w := s.world
 	k := &w.Works[i]
 	f, d := w.FormOf(k, at), w.Definition(k, at)
 	own := s.pool.Queueing[f.Queue]
 	if own.How == queue.BestEffort || s.orderOf(d) != s.main || !d.Verdict.OK {
-		return cluster.None, nil
+		return cluster.None, stop{}, false, nil
 	}
 	impossible, err := s.diagnosis().impossible(f, at)
 	if err != nil || len(impossible) > 0 {
-		return cluster.None, err
+		return cluster.None, stop{}, false, err
 	}
 	_, admitted := s.pool.Tree.Check(int(f.Queue), w.Asks(k, at), f.NonPreemptible)
-	strict, stopped := s.strict(f.Queue), cluster.None
+	strict, leaf := s.strict(f.Queue), cluster.None
 	switch {
 	case own.Own || own.How == queue.StrictQueue || strict && (!admitted || s.stoppedInQueue(i, at)):
-		stopped = int(f.Queue)
+		leaf = int(f.Queue)
 	case !admitted:
-		return cluster.None, nil
+		return cluster.None, stop{}, false, nil
 	}
-	if !s.note(stopped, stop{i, f.Priority, own.How, s.could(i, at)}) {
-		return cluster.None, nil
-	}
-	s.decision.Blocked = true
-	if strict && stopped != cluster.None && !s.pool.Policy.BlockAlikeOnly {
-		return f.Queue, nil
-	}
-	return cluster.None, nil
+	return leaf, stop{work: i, priority: f.Priority, how: own.How, could: s.could(i, at)}, true, nil
 }
 
 // note keeps who stops a queue, or with none the pool. One is enough of those that stop
@@ -120,15 +138,7 @@ func (s enqueuing) dropped(leaf int32) bool {
 
 // stoppedBy is the first workload that a form of workload i may not pass, or none (O4).
 func (s enqueuing) stoppedBy(i int32, at int16) int32 {
-	return s.inTheWay(i, at, func(one *stop, f *cluster.Form, d *cluster.Definition) bool {
-		switch one.how {
-		case queue.BackfillPreemptible:
-			return f.NonPreemptible && f.Priority < one.priority
-		case queue.BackfillSingles:
-			return len(d.Sets) != 1 || d.Sets[0].GPUs > 1 || d.Unit.Tasks() > 1
-		}
-		return true
-	})
+	return s.inTheWay(i, at, (*stop).stops)
 }
 
 // stoppedInQueue says whether others of its queue stop a form of workload i, and nobody

@@ -107,7 +107,7 @@ func newSolver(ctx context.Context, w *cluster.World, d *cluster.Decision, index
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
 		answers: make(map[answered][]cluster.Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]cluster.Verdict, len(p.Parent)),
 		hopeless: make(map[question][]cluster.Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]cluster.Memo), served: make(map[turnOf]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]cluster.Verdict),
+		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]cluster.Memo), served: make(map[servedBy]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]cluster.Verdict),
 		placer: p.CountedPlacer(),
 	}
 }
@@ -295,7 +295,7 @@ type Solver struct {
 	bounding
 	refusals    map[roomQuestion]*refusal
 	stayed      map[roomQuestion]cluster.Memo // when nobody made way who stands behind it
-	served      map[turnOf]bool               // who has been served by that right
+	served      map[servedBy]bool             // who has been served by that right, and by whom
 	ownRefusals map[int32][]cluster.Verdict
 	told        []cluster.Verdict
 	shortfalls  []quota.Shortfall

@@ -50,7 +50,8 @@
 // finds equal places at the same time (B5). Promises that the state has stand before anybody has
 // a turn. They are tried earlier then, and when nothing else changes at the end of a
 // round; one that moves is a change like others, so that the rounds end when all
-// rest (B7). What a promise becomes is told beside the actions, in promise_tell.go.
+// rest (B7). What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays everybody who
+// waits so, and has nobody start (B10).
 //
 // # Again and again
 //

@@ -167,9 +167,14 @@ func (s exposing) mayGain(b *preempt.Preemptor, charge quota.Amounts) bool {
 	})
 }
 
-// reclaims are the ways in which the policy lets a claimant reclaim.
+// reclaims are the ways in which the policy lets a claimant reclaim, be it that lower priority of its own queue makes
+// way besides (R11).
 func (s exposing) reclaims(b *preempt.Preemptor) []preempt.Mode {
-	return s.pool.Room.Rights(b, s.pool.Policy.Reclaim == preempt.ByQuotaAndShare)
+	modes := s.pool.Room.Rights(b, s.pool.Policy.Reclaim == preempt.ByQuotaAndShare)
+	if s.pool.Policy.Preempt == preempt.WithinQueue && b.Step == 0 && s.preempting().lowestOf() < b.Priority {
+		modes = append(slices.Clip(modes), preempt.ReclaimAndPreempt)
+	}
+	return modes
 }
 
 // withPlaces are the seats of a workload with those of a unit at the places that
@@ -207,7 +212,7 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.F
 		}
 		var ran []*preempt.Unit
 		for _, c := range proposal.Justifications {
-			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 {
+			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 && c.Mode != preempt.Preempt { // that one may be whatever starts
 				ran = append(ran, u)
 			}
 		}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -50,6 +49,7 @@ type promises struct {
 	// displaced: some have been laid elsewhere, maybe on what is held for others that yield to who is
 	// being placed; these are laid again once it is.
 	displaced bool
+	foresight
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 	givenUp
@@ -63,6 +63,7 @@ type promise struct {
 	order    int32 // 0 of those that the state had
 	rank     int32 // its place among those of its pass, see [promising.compare]
 	at       int64
+	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.exposes]
 	duration int64
 	unit     gang.Unit
 	asks     quota.Amounts
@@ -139,8 +140,9 @@ func (s promising) keep() error {
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
-	s.rankKept()
-	for last := s.tooMany(nil); last != nil; last = s.tooMany(nil) { // of a policy that promised more
+	laying := s.laying()
+	laying.rankKept()
+	for last := laying.tooMany(nil); last != nil; last = laying.tooMany(nil) { // of a policy that promised more
 		s.withdraw(last, s.telling().tooMany(last))
 	}
 	_, err := s.improve()
@@ -148,7 +150,7 @@ func (s promising) keep() error {
 }
 
 // read reads a promise of the state; nil is one of a workload that does not wait any more,
-// or asks something else, or for whom places are gathered where the policy gathers none any more.
+// or asks something else, be it that its places are to be together otherwise (T2, T3), or for whom places are gathered where the policy gathers none any more.
 func (s promising) read(i int32) *promise {
 	w := s.world
 	k := &w.Works[i]
@@ -175,13 +177,28 @@ func (s promising) read(i int32) *promise {
 		}
 		p.stays = append(p.stays, placement.Stay{Place: place})
 	}
+	if !p.lost && !obeys(s.Solver, p, d) {
+		return nil
+	}
 	asks, err := s.unitAsks(d, p.unit, true)
-	if err != nil || !slices.ContainsFunc(s.unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
+	if err != nil || !slices.ContainsFunc(unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
 		return nil
 	}
 	p.asks = slices.Clone(asks)
 	s.window(p)
 	return p
+}
+
+// obeys says whether the places of a promise of the state are together and apart as the workload asks.
+func obeys(s *Solver, p *promise, d *cluster.Definition) bool {
+	if !d.Gang.Constrained() {
+		return true
+	}
+	held := make([]gang.Held, len(p.stays))
+	for i, t := range p.was.Tasks {
+		held[i] = gang.Held{Set: t.Set, Index: t.Index, Node: p.stays[i].Place.Node}
+	}
+	return s.placer.Obeyed(d.Gang, held)
 }
 
 // startsAnew says whether a workload waits to start, be it that all that ran of it is leaving first (S5).
@@ -190,7 +207,7 @@ func startsAnew(k *cluster.Work) bool {
 }
 
 // unitsOf are the units by which a workload that holds nothing may start.
-func (s promising) unitsOf(d *cluster.Definition) []gang.Unit {
+func unitsOf(d *cluster.Definition) []gang.Unit {
 	if !d.Unsure {
 		return []gang.Unit{d.Unit}
 	}
@@ -208,56 +225,6 @@ func (s promising) window(p *promise) {
 			at++
 		}
 	}
-}
-
-// compare orders promises: those within their lines first; of a pass those that the state had by time and ID, then
-// the others as they were made, but for one that stands in its leaf before some that were: it goes before them (B4).
-func (promising) compare(a, b *promise) int {
-	if a.entitled != b.entitled {
-		if a.entitled {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a.rank, b.rank)
-}
-
-// rankKept puts the promises of the state in their order.
-func (s promising) rankKept() {
-	all := &s.promises
-	slices.SortFunc(all.list, func(a, b *promise) int {
-		return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
-	})
-	for _, p := range all.list {
-		p.rank, all.ranks = all.ranks, all.ranks+1
-	}
-	slices.SortStableFunc(all.list, s.compare)
-}
-
-// admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
-// when its time has come beside those that are: it is one of the first pass then (B4).
-func (s promising) admitToLines(p *promise) bool {
-	if p.entitled || p.gathers || p.lost || p.beyondAt == s.pool.Changes+1 {
-		return false
-	}
-	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
-		p.beyondAt = s.pool.Changes + 1
-		return false
-	}
-	p.entitled = true
-	slices.SortStableFunc(s.promises.list, s.compare)
-	s.changed()
-	return true
-}
-
-// yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
-// its leaf one for whom stands before it (B4). One whose time has come makes way for who starts, and not for who
-// would wait.
-func (s promising) yields(p, to *promise) bool {
-	if p.entitled != to.entitled {
-		return to.entitled
-	}
-	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
 }
 
 // changed notes that what is held has changed so that somebody may be served who was not.
@@ -283,7 +250,7 @@ func (s promising) layAgain() error {
 		return nil
 	}
 	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.Changes+1
-	slices.SortStableFunc(all.list, s.compare)
+	slices.SortStableFunc(all.list, s.laying().compare)
 	var broken []*promise
 	for _, p := range firmFirst(all.list) {
 		if s.stands(p) {
@@ -361,11 +328,11 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	cause := s.telling().causeOf(p, was)
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
-	lifted := s.lift(func(other *promise) bool { return s.yields(other, p) })
+	lifted := s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {
-		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: p.duration})
+		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: s.lasts(p)})
 	}
 	if !found && !gathered && p.was != nil && p.was.Gathers { // a time was known for it, and is none any more
 		found = s.gathering().gatherAgain(p)

@@ -15,16 +15,21 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	k := &s.world.Works[it.ID]
-	if s.of(it.ID) == nil {
+	exposed := s.laying().exposes(it)
+	if p := s.of(it.ID); p == nil {
 		if !s.mayPromise(k, it) {
 			return nil
 		}
 		if err := s.layAgain(); err != nil {
 			return err
 		}
-		if !s.make(k, it) {
+		s.promises.from = exposed.from
+		made := s.make(k, it)
+		if s.promises.from = 0; !made {
 			return nil
 		}
+	} else if err := s.laying().heed(p, exposed); err != nil {
+		return err
 	}
 	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)
@@ -46,55 +51,11 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	if _, ok := s.pool.Tree.Never(int(f.Queue), d.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	if all, own := s.staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
+	if all, own := s.laying().staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
 		s.promises.passed = true
 		return false
 	}
 	return true
-}
-
-// staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
-func (s promising) staying(to *promise) (all, own int) {
-	for _, p := range s.promises.list {
-		if s.yields(p, to) {
-			continue
-		}
-		all++
-		if s.queueOf(p) == s.queueOf(to) {
-			own++
-		}
-	}
-	return all, own
-}
-
-// tooMany is the last promise that has to go for one that has been made, or at all for nil, as there may not be so many
-// in all, or of one queue (B4), or nil.
-func (s promising) tooMany(made *promise) *promise {
-	r := &s.pool.Policy.Reserve
-	for _, p := range slices.Backward(s.promises.list) {
-		if made != nil && !s.yields(p, made) {
-			continue
-		}
-		if len(s.promises.list) > r.Depth || r.MaxPromises > 0 && s.ofQueue(s.queueOf(p)) > r.MaxPromises {
-			return p
-		}
-	}
-	return nil
-}
-
-// queueOf is where a promise is charged.
-func (s promising) queueOf(p *promise) int32 {
-	return s.world.FormOf(&s.world.Works[p.work], p.form).Queue
-}
-
-// ofQueue is how many promises there are of a queue.
-func (s promising) ofQueue(queue int32) (own int) {
-	for _, p := range s.promises.list {
-		if s.queueOf(p) == queue {
-			own++
-		}
-	}
-	return own
 }
 
 // waitingSince is since when a workload waits: now, if all that had begun of it has gone in this solve,
@@ -117,7 +78,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	p, lifted, found := s.layNew(it, s.phase == withinLines)
 	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
 		s.layBack(lifted, nil)
-		staying, _ := s.staying(&promise{work: it.ID, form: it.Form})
+		staying, _ := s.laying().staying(&promise{work: it.ID, form: it.Form})
 		full := staying >= s.pool.Policy.Reserve.Depth
 		if all.passed = all.passed || full; full {
 			return false
@@ -136,9 +97,9 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		s.layBack(lifted, nil)
 		return false
 	}
-	s.rank(p)
+	s.laying().rank(p)
 	all.add(p) // its queues count it when others are held again
-	slices.SortStableFunc(all.list, s.compare)
+	slices.SortStableFunc(all.list, s.laying().compare)
 	broken := s.layBack(lifted, p)
 	all.made++
 	s.decision.Changed = s.decision.Changed || all.sought
@@ -148,7 +109,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
 		p.tried = s.pool.Freed + 1
 	}
-	for last := s.tooMany(p); last != nil; last = s.tooMany(p) {
+	for last := s.laying().tooMany(p); last != nil; last = s.laying().tooMany(p) {
 		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
 		s.withdraw(last, s.yieldsTo(last, p))
 	}
@@ -158,22 +119,6 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	return true
 }
 
-// rank gives a promise that is made its place in its pass: before those that make way for it, else behind all.
-func (s promising) rank(p *promise) {
-	all := &s.promises
-	p.rank, all.ranks = all.ranks, all.ranks+1
-	at := slices.IndexFunc(all.list, func(other *promise) bool { return other.entitled == p.entitled && s.yields(other, p) })
-	if at < 0 {
-		return
-	}
-	p.rank = all.list[at].rank
-	for _, other := range all.list {
-		if other.rank >= p.rank {
-			other.rank++
-		}
-	}
-}
-
 // layNew lays a new promise, within its lines or beyond them, and says whether it may be held. Others are lifted
 // who yield to it.
 func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*promise, found bool) {
@@ -181,10 +126,10 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 	d := w.Definition(&w.Works[it.ID], it.Form)
 	p = &promise{
 		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Duration, made: w.Now,
-		unit: d.Unit, asks: d.Asks,
+		unit: d.Unit, asks: d.Asks, from: s.promises.from,
 	}
-	lifted = s.lift(func(other *promise) bool { return s.yields(other, p) })
-	if s.seek(p, placement.Window{From: w.Now, Before: placement.Never, Duration: p.duration}) {
+	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
+	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.lasts(p)}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
 	return p, lifted, s.gathering().gather(p)
@@ -202,7 +147,7 @@ func (s promising) improve() (moved bool, err error) {
 			if s.of(p.work) != p {
 				continue
 			}
-			some = s.admitToLines(p) || some
+			some = s.laying().admitToLines(p) || some
 			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 {
 				continue
 			}
@@ -229,10 +174,10 @@ func (s promising) earlier(p *promise) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
 	before := *p
 	before.stays = slices.Clone(p.stays)
-	window := placement.Window{From: s.world.Now, Before: p.at, Duration: p.duration}
+	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.lasts(p)}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
-		window.Before, window.Duration = placement.Never, p.duration
+		window.Before, window.Duration = placement.Never, s.lasts(p)
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)
 	beyond := found && p.entitled && !s.entitledAt(p) // who yields to it at its time need not before

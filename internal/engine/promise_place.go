@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
-	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
@@ -134,25 +133,10 @@ func (s promising) yieldsToStart(p *promise, i int32, f *cluster.Form, entitled 
 	}
 	w := s.world
 	grows := w.Works[i].Status == cluster.Complete
-	return s.of(i) == nil && s.goesBefore(i, f, grows, p) && !slices.ContainsFunc(s.promises.list, func(x *promise) bool {
+	return s.of(i) == nil && s.laying().goesBefore(i, f, grows, p) && !slices.ContainsFunc(s.promises.list, func(x *promise) bool {
 		other := w.FormOf(&w.Works[x.work], x.form)
-		return other.Queue == f.Queue && other.Definition == f.Definition && !s.goesBefore(i, f, grows, x)
+		return other.Queue == f.Queue && other.Definition == f.Definition && !s.laying().goesBefore(i, f, grows, x)
 	})
-}
-
-// goesBefore says whether what would start of a workload in a form, or what it grows by beyond its minimum, is of the
-// leaf of who has a promise and stands before it (O1).
-func (s promising) goesBefore(i int32, f *cluster.Form, grows bool, p *promise) bool {
-	if other := s.world.FormOf(&s.world.Works[p.work], p.form); grows && other.Priority == f.Priority {
-		return false // who is below a minimum goes before who is at one
-	}
-	return s.standsBefore(i, f, p)
-}
-
-// standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
-// before it, were neither to hold anything (O1).
-func (s promising) standsBefore(i int32, f *cluster.Form, p *promise) bool {
-	return division.Of(s.world).Precedes(i, f, p.work, p.form)
 }
 
 // placeBeside takes places for a unit beside what is held that it reaches. Where there are none

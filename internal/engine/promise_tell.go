@@ -49,8 +49,8 @@ func (s telling) tooMany(p *promise) *cluster.Verdict {
 	if all > r.Depth {
 		v = v.Counting(int64(all), int64(r.Depth))
 	} else {
-		v = v.Counting(int64(s.ofQueue(s.queueOf(p))), int64(r.MaxPromises))
-		v.Queue = s.queueOf(p)
+		v = v.Counting(int64(s.laying().ofQueue(s.laying().queueOf(p))), int64(r.MaxPromises))
+		v.Queue = s.laying().queueOf(p)
 	}
 	return &v
 }
@@ -158,7 +158,7 @@ func (s telling) hadBegun(one *cluster.Seat) bool {
 func (s telling) mayYieldTo(p *promise, i int32) bool {
 	w := s.world
 	f := w.FormOf(&w.Works[i], w.Works[i].Current)
-	return f.Queue != w.FormOf(&w.Works[p.work], p.form).Queue || s.standsBefore(i, f, p)
+	return f.Queue != w.FormOf(&w.Works[p.work], p.form).Queue || s.laying().standsBefore(i, f, p)
 }
 
 // standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.

@@ -35,6 +35,9 @@ func (s reprieving) putBackAll() error {
 			continue
 		}
 		back, err := s.putBack(&own[i], oldPlace)
+		if home, moved := whereItRan(&own[i], s.world); moved && !back && err == nil {
+			back, err = s.putBack(&home, oldPlace)
+		}
 		if !back && err == nil && !own[i].Tried.Stands(s.pool) {
 			back, err = freeStarts(s).comeBack(&own[i])
 		}
@@ -59,6 +62,28 @@ func (s reprieving) putBackAll() error {
 	}
 	w.Room.Out = others
 	return redivide(w, s.decision)
+}
+
+// whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may have
+// gone since.
+func whereItRan(o *cluster.OutUnit, w *cluster.World) (home cluster.OutUnit, moved bool) {
+	u := *o.Unit
+	home = *o
+	home.Unit, home.Seats, u.Tasks = &u, slices.Clone(o.Seats), slices.Clone(u.Tasks)
+	if len(home.Seats) != len(u.Tasks) {
+		return home, false
+	}
+	for at := range home.Seats {
+		one := &home.Seats[at]
+		if !w.Booking().Ran(one) {
+			return home, false
+		}
+		h := &w.Holdings[one.Origin]
+		moved = moved || one.Where() != h.Where()
+		one.Node, one.Devices, one.Pipelined, one.Behind, one.Commit = h.Node, h.Devices, false, h.Behind, cluster.None
+		u.Tasks[at].Place = one.Place(w)
+	}
+	return home, moved
 }
 
 // enoughFree is a bound: where less is free on all nodes together than a unit of one task holds,

@@ -275,7 +275,7 @@ func (s sparing) behindDue(due *promise, r reach, trial bool) []*promise {
 // too where it lasts as long as it may, and not only as long as it is expected to (B5). It does not
 // stand so behind the places that it had before.
 func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
-	if p.gathers {
+	if p.gathers || s.promises.foresees { // its window is free for as long as it may last
 		return true
 	}
 	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
@@ -289,7 +289,7 @@ func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
 // accepts has a promise begin at a time on the places that were found, if its queues have room for it there and
 // it leaves others as they stand.
 func (s sparing) accepts(p *promise, at int64, had []placement.Stay) bool {
-	if p.at = at; !s.admittedThere(p) {
+	if p.at = at; !s.admittedThere(p) || s.promises.foresees && s.foreseeing().refusedNow(p) {
 		return false
 	}
 	for i := range p.stays {

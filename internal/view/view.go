@@ -60,6 +60,9 @@ type Victims struct {
 	Near int
 }
 
+// Ahead is how many of those that wait in a pool are looked at in a forecast, at most.
+type Ahead struct{ Most int }
+
 // A Probe is a version of a snapshot in which one workload after the other is asked
 // about. Nobody else may use it.
 type Probe[Workload, Reason any] interface {

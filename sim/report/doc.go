@@ -4,7 +4,7 @@
 //
 // One object, of [Summary]: what decided, the seed, hashes of input and trail, and
 // the metrics. What there is none of is absent, never 0: jain where no queue has a fair
-// share. leftOut counts by kind what of the input was not run. Waits are of all jobs, of
+// share, makespan where some jobs have not ended. leftOut counts by kind what of the input was not run. Waits are of all jobs, of
 // the unfinished up to the end of the run, and each group says how many those are;
 // completion times, slowdown and rho are of those that ended. Numbers have six digits after the point; times are in seconds, GPU
 // time in GPU-hours, parts between 0 and 1. Groups of jobs and ratios are of the jobs

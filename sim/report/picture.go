@@ -39,7 +39,13 @@ type Picture struct {
 	nodes map[string]int
 	open  map[string][]held
 	vows  map[string][]promised
-	quota map[string]*float64
+	quota map[string][]quotaFrom
+}
+
+// A quotaFrom is the quota of a queue from an instant on, nil where it has none.
+type quotaFrom struct {
+	at   time.Duration
+	gpus *float64
 }
 
 // The bounds of a picture.
@@ -57,11 +63,11 @@ type pictureRows struct {
 	Queued    []float64 `json:"queued"`
 }
 
-// A pictureOf is a queue over the rows. Quota is null where it has none, and an entry of
+// A pictureOf is a queue over the rows. An entry of Quota is null where it has none, and one of
 // Share where its GPUs are not divided.
 type pictureOf struct {
 	Name  string     `json:"name"`
-	Quota *float64   `json:"quota"`
+	Quota []*float64 `json:"quota"`
 	Held  []float64  `json:"held"`
 	Share []*float64 `json:"share"`
 }
@@ -92,7 +98,7 @@ type held struct {
 type promised struct {
 	Job  string  `json:"job"`
 	Node int     `json:"node"`
-	GPUs int     `json:"gpus"`
+	GPUs float64 `json:"gpus"`
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	At   float64 `json:"at"`
@@ -112,20 +118,45 @@ func NewPicture(cluster *allot.State) *Picture {
 	if cluster == nil {
 		cluster = new(allot.State)
 	}
-	p := &Picture{nodes: make(map[string]int), open: make(map[string][]held), vows: make(map[string][]promised), quota: make(map[string]*float64)}
+	p := &Picture{nodes: make(map[string]int), open: make(map[string][]held), vows: make(map[string][]promised), quota: make(map[string][]quotaFrom)}
 	for i := range cluster.Nodes {
 		p.nodes[cluster.Nodes[i].ID] = i
 		p.Nodes = append(p.Nodes, cluster.Nodes[i].ID)
 	}
 	for i := range cluster.Queues {
-		for _, r := range cluster.Queues[i].Resources {
-			if r.Resource == allot.GPU && r.Class == "" && r.Quota.Given() && !r.Quota.IsUnlimited() {
-				quota := inGPUs(r.Quota.Amount())
-				p.quota[cluster.Queues[i].ID] = &quota
-			}
-		}
+		p.setQuota(&cluster.Queues[i], 0)
 	}
 	return p
+}
+
+// setQuota takes in what quota a queue has from an instant on.
+func (p *Picture) setQuota(q *allot.Queue, at time.Duration) {
+	from := quotaFrom{at: at}
+	for _, r := range q.Resources {
+		if r.Resource == allot.GPU && r.Class == "" && r.Quota.Given() && !r.Quota.IsUnlimited() {
+			quota := inGPUs(r.Quota.Amount())
+			from.gpus = &quota
+		}
+	}
+	p.quota[q.ID] = append(p.quota[q.ID], from)
+}
+
+// quotaAt is the quota of a queue when all of an instant has happened.
+func (p *Picture) quotaAt(queue string, at time.Duration) (gpus *float64) {
+	for _, from := range p.quota[queue] {
+		if from.at <= at {
+			gpus = from.gpus
+		}
+	}
+	return gpus
+}
+
+// taken is what the task of an event takes.
+func taken(e *sim.Event, task int) float64 {
+	if task >= len(e.GPUs) {
+		return 0 // whoever made the event does not say
+	}
+	return inGPUs(e.GPUs[task])
 }
 
 func inGPUs(milli int64) float64 { return float64(milli) / 1000 }
@@ -142,8 +173,11 @@ func (p *Picture) Observe(e sim.Event) {
 	case sim.PromiseEvent:
 		p.promise(e)
 	case sim.ChangeEvent:
-		if c := e.Change; c.Kind == sim.NodeLost {
+		switch c := e.Change; c.Kind {
+		case sim.NodeLost:
 			p.lose(p.nodes[c.Node], e.At)
+		case sim.QueueSet:
+			p.setQuota(c.Queue, e.At)
 		}
 	case sim.ActionEvent:
 		p.act(e)
@@ -156,14 +190,14 @@ func (p *Picture) promise(e sim.Event) {
 	if e.Promise.Change == allot.PromiseWithdrawn {
 		return
 	}
-	gpus := make(map[int]int)
+	gpus := make(map[int]float64)
 	var nodes []int // in the order of the tasks
-	for _, t := range e.Promise.Promise.Tasks {
+	for k, t := range e.Promise.Promise.Tasks {
 		if node, known := p.nodes[t.Node]; known && len(t.Devices) > 0 {
 			if gpus[node] == 0 {
 				nodes = append(nodes, node)
 			}
-			gpus[node] += len(t.Devices)
+			gpus[node] += taken(&e, k)
 		}
 	}
 	if e.Promise.Promise.At.IsZero() { // it is not known (B8)
@@ -217,9 +251,9 @@ func (p *Picture) act(e sim.Event) {
 		return
 	}
 	p.close(e.Job, e.At, "", a.Tasks)
-	for _, t := range a.Tasks {
+	for k, t := range a.Tasks {
 		if node, known := p.nodes[t.Node]; known {
-			p.open[e.Job] = append(p.open[e.Job], held{Job: e.Job, Node: node, GPUs: float64(len(t.Devices)), From: inSeconds(e.At), task: taskOf(t)})
+			p.open[e.Job] = append(p.open[e.Job], held{Job: e.Job, Node: node, GPUs: taken(&e, k), From: inSeconds(e.At), task: taskOf(t)})
 		}
 	}
 }
@@ -322,7 +356,7 @@ func (p *Picture) Close(r *sim.Result) {
 // nothing to see of the weeks that the last of them run on.
 func (p *Picture) series(r *sim.Result) {
 	for i := range r.Queues {
-		p.Queues = append(p.Queues, pictureOf{Name: r.Queues[i].ID, Quota: p.quota[r.Queues[i].ID]})
+		p.Queues = append(p.Queues, pictureOf{Name: r.Queues[i].ID})
 	}
 	behind, _ := slices.BinarySearchFunc(r.Rows, r.To+1, func(row sim.Row, at time.Duration) int { return cmp.Compare(row.At, at) })
 	p.rows(r.Rows[:behind])
@@ -342,6 +376,7 @@ func (p *Picture) rows(rows []sim.Row) {
 		for k := range p.Queues {
 			q := &p.Queues[k]
 			q.Held = append(q.Held, inGPUs(row.Queues[k].Held))
+			q.Quota = append(q.Quota, p.quotaAt(q.Name, row.At))
 			var share *float64
 			if row.Queues[k].Divided {
 				gpus := inGPUs(row.Queues[k].FairShare)

@@ -78,9 +78,22 @@ never,b,0,3.000,1,100,,,50,260,unfinished,0,0,0,0,0.000000,0.000000,0.000000,0.0
 	if s.Outcomes[sim.Unfinished].N != 1 || s.Evictions != 1 || s.Waste.Lost.Text(4) != "0.0556" || s.QueueMetrics[1].QuotaLatency.Max.Text(0) != "10" {
 		t.Errorf("summary:\n%s", &summary)
 	}
+	if _, some := makespan(t, s); some || strings.Contains(summary.String(), "makespan") {
+		t.Errorf("one job has not ended, and there is a makespan:\n%s", &summary)
+	}
 	if s.Usage.Allocated.Text(3) != "0.778" {
 		t.Errorf("allocated %s: 1,120 of 4 × 360 GPU-seconds are held", s.Usage.Allocated)
 	}
+}
+
+// makespan is the measure of a sweep.
+func makespan(t *testing.T, s *report.Summary) (d sim.Decimal, some bool) {
+	measures := report.Measures()
+	last := measures[len(measures)-1]
+	if last.Name != "makespan_s" {
+		t.Fatalf("the last measure is %s", last.Name)
+	}
+	return last.Of(s)
 }
 
 // TestSteadyWindow: with a run-up, what is told of jobs is of those that came later.
@@ -95,8 +108,23 @@ func TestSteadyWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := report.Summarize(r)
+	if got, _ := makespan(t, s); got.String() != sim.Seconds(r.End).String() {
+		t.Errorf("makespan %s of %v", got, r.End)
+	}
 	if s.All.Jobs != 50 || s.Slowdown.N != 50 || s.Outcomes[1].N != 100 {
 		t.Errorf("%d jobs, %d ratios, outcomes %v", s.All.Jobs, s.Slowdown.N, s.Outcomes)
+	}
+}
+
+// TestJainOfLeaves: the index is of the queues that have jobs, and not of those above them as well.
+func TestJainOfLeaves(t *testing.T) {
+	of := func(held, share int64) sim.QueueRow { return sim.QueueRow{Held: held, FairShare: share, Divided: true} }
+	s := report.Summarize(&sim.Result{
+		Queues: []sim.QueueResult{{ID: "above", Inner: true}, {ID: "a"}, {ID: "b"}},
+		Rows:   []sim.Row{{Queues: []sim.QueueRow{of(6000, 7000), of(3000, 2000), of(3000, 5000)}}},
+	})
+	if s.Jain == nil || s.Jain.Text(3) != "0.845" || s.QueueMetrics[0].UseOfShare.Text(3) != "0.857" { // 2.1² / (2 × 2.61)
+		t.Errorf("Jain's index is %v of %+v", s.Jain, s.QueueMetrics)
 	}
 }
 
@@ -123,7 +151,7 @@ func TestNothing(t *testing.T) {
 	if err := report.WriteSummary(&text, report.Summarize(r)); err != nil {
 		t.Fatal(err)
 	}
-	for _, absent := range []string{"unfair", "usage", "steady", "evictionsPerJob", "jain", "quotaLatency", "mean", "null"} {
+	for _, absent := range []string{"unfair", "usage", "steady", "evictionsPerJob", "jain", "quotaLatency", "makespan", "mean", "null"} {
 		if strings.Contains(text.String(), absent) {
 			t.Errorf("of nothing there is %q:\n%s", absent, text.String())
 		}

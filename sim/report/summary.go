@@ -137,9 +137,10 @@ type Summary struct {
 	Trail     string `json:"trail"`
 	Partial   bool   `json:"partial"`
 	// LeftOut counts by kind what of the input was not run, and is empty where all was.
-	LeftOut  []Count     `json:"leftOut"`
-	End      sim.Decimal `json:"end"`
-	Makespan sim.Decimal `json:"makespan"`
+	LeftOut []Count     `json:"leftOut"`
+	End     sim.Decimal `json:"end"`
+	// Makespan is the end of the last job; zero (absent in JSON) is that some have not ended.
+	Makespan sim.Decimal `json:"makespan,omitzero"`
 	// Outcomes counts the jobs by how they ended, in the order of [sim.Outcome].
 	// All, and all groups and ratios, are of the jobs submitted in the steady window.
 	Outcomes []Count `json:"outcomes"`
@@ -154,8 +155,8 @@ type Summary struct {
 	// in JSON) is that none ended by itself.
 	Rho    Ratios       `json:"rho"`
 	Unfair *sim.Decimal `json:"unfair,omitempty"`
-	// Jain is Jain's index of what the queues held over their fair shares, over the
-	// rows of the series; 1 is fair. Nil (absent in JSON) is that no queue has a share.
+	// Jain is Jain's index of what the queues that have jobs held over their fair shares, over
+	// the rows of the series, and not of those above them; 1 is fair. Nil (absent in JSON) is that no queue has a share.
 	Jain *sim.Decimal `json:"jain,omitempty"`
 	// Usage is over the whole run, Steady over its steady window; nil (absent in JSON) is
 	// that nothing was usable there.
@@ -303,7 +304,7 @@ func Summarize(r *sim.Result) *Summary {
 	steady := r.Steady()
 	s := &Summary{
 		Scheduler: r.Scheduler, Seed: r.Seed, Input: r.Input, Trail: r.Trail, Partial: r.Partial,
-		End: sim.Seconds(r.End), Makespan: sim.Seconds(r.Makespan),
+		End:        sim.Seconds(r.End),
 		Sizes:      groups(steady, func(j *sim.JobResult) int { return sizeClass(j.GPUs) }, func(k int) string { return sizeNames[k] }),
 		Queues:     groups(steady, func(j *sim.JobResult) string { return j.Workload.Queue }, func(k string) string { return k }),
 		Priorities: groups(steady, func(j *sim.JobResult) int32 { return j.Workload.Priority }, func(k int32) string { return fmt.Sprint(k) }),
@@ -312,6 +313,9 @@ func Summarize(r *sim.Result) *Summary {
 		Idle:       []Part{},
 		Events:     r.Events, Decisions: r.Decisions, Actions: r.Actions, Verified: r.Verified, Explained: r.Explained,
 		LeftOut: leftOut(r.LeftOut), Promises: promises(r),
+	}
+	if r.Makespan > 0 {
+		s.Makespan = sim.Seconds(r.Makespan)
 	}
 	s.All = group("all", steady)
 	s.ratios(steady)
@@ -398,7 +402,9 @@ func (s *Summary) queues(r *sim.Result) {
 		if share != (sim.Sum{}) {
 			use := held.Over(share)
 			out.UseOfShare = &use
-			list = append(list, use)
+			if !q.Inner {
+				list = append(list, use)
+			}
 		}
 		s.QueueMetrics = append(s.QueueMetrics, out)
 	}

@@ -65,7 +65,7 @@ func Measures() []Measure {
 			}
 			return *s.Jain, true
 		}},
-		{"makespan_s", always(func(s *Summary) sim.Decimal { return s.Makespan })},
+		{"makespan_s", func(s *Summary) (sim.Decimal, bool) { return s.Makespan, s.Makespan.Cmp(sim.Decimal{}) > 0 }},
 	}
 }
 

@@ -3,10 +3,14 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
 )
@@ -129,5 +133,47 @@ func TestPage(t *testing.T) {
 	}
 	if err := report.WritePage(&page, "", sweep, nil); err == nil {
 		t.Error("a page without its pictures is written")
+	}
+}
+
+// TestPictureInParts: parts of a GPU are drawn as parts, by their memory as well, quotas as they
+// are at each row, and places under every scheduler.
+func TestPictureInParts(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: []allot.Node{{ID: "n", Devices: []allot.Device{{Memory: 1000}, {Memory: 1000}}}}}}
+	queue := func(quota quota.Bound) *allot.Queue {
+		return &allot.Queue{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Quota: quota}}}
+	}
+	in.Cluster.Queues = []allot.Queue{*queue(quota.Of(1000))}
+	for id, asks := range map[string]allot.GPURequest{"quarter": {Milli: 250}, "half": {Memory: 500}, "one": {Count: 1}} {
+		in.Jobs = append(in.Jobs, sim.Job{Duration: 100 * second, Workload: allot.Workload{
+			ID: id, Queue: "q", Preemption: allot.Preemptible, PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: asks}}},
+		}})
+	}
+	in.Changes = []sim.Change{{At: 40 * second, Kind: sim.QueueSet, Queue: queue(quota.Bound{})}, {At: 70 * second, Kind: sim.QueueSet, Queue: queue(quota.Of(500))}}
+	for _, s := range []sim.Scheduler{sim.FIFO(), sim.SRTF(), sim.LAS(), sim.Presets()[1]} {
+		drawn := report.NewPicture(&in.Cluster)
+		r, err := sim.Run(in, sim.Options{Scheduler: s, Sample: 20 * second, Observe: drawn.Observe})
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn.Close(r)
+		gpus := make(map[string]float64)
+		for i := range drawn.Places {
+			gpus[drawn.Places[i].Job] = drawn.Places[i].GPUs
+		}
+		if want := map[string]float64{"quarter": 0.25, "half": 0.5, "one": 1}; !maps.Equal(gpus, want) {
+			t.Errorf("%s: places of %v, not %v", s.Name, gpus, want)
+		}
+		var quotas []string
+		for _, q := range drawn.Queues[0].Quota {
+			text := "-"
+			if q != nil {
+				text = fmt.Sprint(*q)
+			}
+			quotas = append(quotas, text)
+		}
+		if got := strings.Join(quotas, " "); got != "1 1 - - 0.5 0.5" {
+			t.Errorf("%s: quotas are %s", s.Name, got)
+		}
 	}
 }

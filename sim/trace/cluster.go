@@ -18,7 +18,7 @@ const nodeGPUs = 8
 // Nodes are n alike nodes of so many GPUs each, named by their order; none where a number
 // is negative, or there are more than 2^20 nodes, or 2^24 GPUs.
 func Nodes(n, gpus int) []allot.Node {
-	if n < 0 || gpus < 0 || n > maxNodes || gpus > maxDevices || n*gpus > maxDevices {
+	if gpus < 0 || checkNodes(n, gpus) != nil {
 		return nil
 	}
 	digits := len(strconv.Itoa(max(n-1, 0)))
@@ -32,10 +32,13 @@ func Nodes(n, gpus int) []allot.Node {
 // Bounds of what [Nodes] makes.
 const maxNodes, maxDevices = 1 << 20, 1 << 24
 
-// checkNodes refuses a number of nodes that is none, or more than there can be.
-func checkNodes(n int) error {
+// checkNodes refuses nodes of which [Nodes] makes none.
+func checkNodes(n, gpus int) error {
 	if n < 1 || n > maxNodes {
 		return fmt.Errorf("trace: %d nodes make no cluster: there must be 1 to %d", n, maxNodes)
+	}
+	if gpus > maxDevices/n {
+		return fmt.Errorf("trace: %d nodes of %d GPUs make no cluster: there must be at most %d GPUs", n, gpus, maxDevices)
 	}
 	return nil
 }
@@ -92,5 +95,5 @@ func lineUp(jobs []sim.Job, from bool) []sim.Job {
 	return jobs
 }
 
-// maxGPUs bounds what one job may ask.
+// maxGPUs bounds what one job may ask, and what the nodes of a native trace have in all.
 const maxGPUs = 1 << 20

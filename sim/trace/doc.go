@@ -17,7 +17,7 @@
 // trace. A job has submit, duration, workload, and where they are not zero estimate,
 // fails, cancelAfter, speed (a list, see [sim.Job]) and costs (start, grace, loses,
 // checkpoint, save, restore). Unknown keys are errors. [Write] writes what [Read]
-// reads, and a trace has one form.
+// reads, and a trace has one form. A node has up to 64 GPUs, all of them together up to 2^20.
 //
 // # What is read beside
 //

@@ -12,7 +12,7 @@ import (
 // job_id, submission_time, duration (seconds) and num_gpu, onto so many nodes of 8
 // GPUs. Time begins at the first submission. A job of no duration is left out.
 func ElasticFlow(jobs io.Reader, nodes int) (*sim.Input, error) {
-	if err := checkNodes(nodes); err != nil {
+	if err := checkNodes(nodes, nodeGPUs); err != nil {
 		return nil, err
 	}
 	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(nodes, nodeGPUs)}}

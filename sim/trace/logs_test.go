@@ -84,6 +84,14 @@ func TestPhillyLog(t *testing.T) {
 	}
 }
 
+// TestPhillyZones: where a log says how far its clocks are from UTC, they may be put back while
+// a job runs.
+func TestPhillyZones(t *testing.T) {
+	in, err := trace.PhillyLog(strings.NewReader(`[{"jobid":"a","submitted_time":"2017-11-05 01:20:00 PDT","attempts":[
+		{"start_time":"2017-11-05 01:30:00 PDT","end_time":"2017-11-05 01:10:00 PST","detail":[{"gpus":["gpu0"]}]}]}]`), trace.Site{Nodes: 1})
+	check(t, in, err, []string{"0-a  0s 40m0s [1x1/0]"}, map[string]int{})
+}
+
 func TestHelios(t *testing.T) {
 	in, err := trace.Helios(open(t, "helios.csv"), trace.Site{Nodes: 4})
 	check(t, in, err, []string{
@@ -105,6 +113,22 @@ func TestSlurm(t *testing.T) {
 	}, map[string]int{"no GPU": 1, "not ended": 1, "ReqTRES": 1})
 	if j := in.Jobs; j[0].Estimate != 2*time.Hour || j[2].CancelAfter != 10*time.Minute {
 		t.Errorf("%+v", j)
+	}
+}
+
+// TestSlurmColumns: a file that does not say how long jobs ran, or what GPUs they had, is none
+// of jobs that all never ran, or asked none.
+func TestSlurmColumns(t *testing.T) {
+	for columns, want := range map[string]string{
+		"JobID|State|Submit|Start|End|AllocTRES":  "no column ElapsedRaw or Elapsed",
+		"JobID|State|Submit|Elapsed|NNodes":       "no column ReqTRES or AllocTRES",
+		"JobID|Submit|Elapsed|ReqTRES":            `no column "State"`,
+		"JobID|State|Submit|Elapsed|ReqTRES":      "<nil>",
+		"JobID|State|Submit|ElapsedRaw|AllocTRES": "<nil>",
+	} { // each on its own: order cannot matter
+		if _, err := trace.Slurm(strings.NewReader(columns+"\n"), trace.Site{Nodes: 1}); !strings.HasSuffix(fmt.Sprint(err), want) {
+			t.Errorf("%s: error %v, not %s", columns, err, want)
+		}
 	}
 }
 
@@ -148,14 +172,14 @@ func TestTenants(t *testing.T) {
 	}
 	in.LeftOut = nil
 	in = trace.WithTenants(in, queues)
-	if len(in.Jobs) != 1 || len(in.LeftOut) != 1 || in.LeftOut[0].Kind != "tenant" {
+	if len(in.Jobs) != 1 || len(in.LeftOut) != 1 || in.LeftOut[0].Kind != "tenant" || in.LeftOut[0].Line != 3 {
 		t.Fatalf("%+v", in)
 	}
 	in.LeftOut = nil
 	run(t, in)
 	for _, text := range []string{
 		"tenant,quota\n", "tenant,quota\na,1\na,1\n", "tenant,quota\na,-1\n", "tenant,quota\na,1e9\n", "tenant,quota\na,0.0001\n",
-		"tenant,quota,parent\na,1,b\n", "tenant,quota\n,1\n",
+		"tenant,quota,parent\na,1,b\n", "tenant,quota,wieght\na,1,2\n", "tenant,quota\n,1\n",
 	} {
 		if _, err := trace.Tenants(strings.NewReader(text)); err == nil {
 			t.Errorf("these are tenants: %q", text)
@@ -198,9 +222,9 @@ func TestOddLogs(t *testing.T) {
 			t.Errorf("these are tenants: %q", text)
 		}
 	}
-	for _, nodes := range []int{-1, 0, math.MaxInt32} {
-		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit\n"), trace.Site{Nodes: nodes}); err == nil {
-			t.Errorf("%d nodes are a site", nodes)
+	for _, site := range []trace.Site{{Nodes: -1}, {}, {Nodes: math.MaxInt32}, {Nodes: 300_000, PerNode: 64}} {
+		if _, err := trace.Slurm(strings.NewReader("JobID|State|Submit|Elapsed|ReqTRES\n"), site); err == nil {
+			t.Errorf("%d nodes of %d are a site", site.Nodes, site.PerNode)
 		}
 	}
 	if _, err := trace.Slurm(nil, site); err == nil {

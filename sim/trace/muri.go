@@ -18,7 +18,7 @@ const muriStretch = 1015
 // published results have it. (The column duration, which is iterations ×
 // iteration_time rounded to seconds, is not read.)
 func Muri(jobs io.Reader, nodes int) (*sim.Input, error) {
-	if err := checkNodes(nodes); err != nil {
+	if err := checkNodes(nodes, nodeGPUs); err != nil {
 		return nil, err
 	}
 	in := &sim.Input{Cluster: allot.State{Nodes: Nodes(nodes, nodeGPUs)}}

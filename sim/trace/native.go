@@ -45,8 +45,9 @@ type jobLine struct {
 	Workload    allot.Workload   `json:"workload"`
 }
 
-// maxLine is the longest line that is read.
-const maxLine = 1 << 24
+// maxLine is the longest line that is read, maxObjects how many objects one may have: an empty
+// one takes a hundred times the room of its text.
+const maxLine, maxObjects = 1 << 24, 1 << 16
 
 // Read reads a trace in the native format, plain or gzipped. A line with a job that cannot
 // be read is left out.
@@ -57,16 +58,20 @@ func Read(content io.Reader) (*sim.Input, error) {
 	}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, maxLine)
-	in := &sim.Input{}
+	in := &native{}
 	n, began := 0, false
 	for lines.Scan() {
 		n++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		next := lines.Bytes()
+		if n == 1 {
+			next = bytes.TrimPrefix(next, []byte("\xef\xbb\xbf")) // the mark of UTF-8, as in tables
+		}
+		if len(bytes.TrimSpace(next)) == 0 {
 			continue
 		}
 		jobs := len(in.Jobs)
-		if err := readLine(in, lines.Bytes(), !began); err != nil {
-			job, isJob := jobOf(lines.Bytes())
+		if err := in.line(next, !began); err != nil {
+			job, isJob := jobOf(next)
 			if !began || !isJob {
 				return nil, fmt.Errorf("trace: line %d: %w", n, err)
 			}
@@ -83,7 +88,7 @@ func Read(content io.Reader) (*sim.Input, error) {
 	if !began {
 		return nil, errors.New("trace: it is empty")
 	}
-	return in, nil
+	return &in.Input, nil
 }
 
 // jobOf says whether a line that cannot be read is a job, and what it is named.
@@ -99,8 +104,17 @@ func jobOf(text []byte) (id string, isJob bool) {
 	return job.Workload.ID, true
 }
 
-// readLine takes in one line, which is the header if it is the first.
-func readLine(in *sim.Input, text []byte, first bool) error {
+// A native is a trace of the native format as far as it is read.
+type native struct {
+	sim.Input
+	devices int // of all nodes
+}
+
+// line takes in one line, which is the header if it is the first.
+func (in *native) line(text []byte, first bool) error {
+	if n := bytes.Count(text, []byte("{")); n > maxObjects {
+		return fmt.Errorf("it has %d objects: there must be at most %d", n, maxObjects)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	var l line
@@ -128,8 +142,9 @@ func readLine(in *sim.Input, text []byte, first bool) error {
 			return fmt.Errorf("version %d is not known, only %d", l.Trace.Version, version)
 		}
 	case l.Node != nil:
-		if len(l.Node.Devices) > maxGPUs || len(c.Nodes) >= maxGPUs {
-			return fmt.Errorf("a node has more than %d GPUs, or there are more nodes", maxGPUs)
+		in.devices += len(l.Node.Devices)
+		if len(l.Node.Devices) > nodeDevices || len(c.Nodes) >= maxNodes || in.devices > maxGPUs {
+			return fmt.Errorf("a node has more than %d GPUs, or there are more than %d nodes, or %d GPUs", nodeDevices, maxNodes, maxGPUs)
 		}
 		c.Nodes = append(c.Nodes, *l.Node)
 	case l.Pool != nil:

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -36,7 +37,7 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNodes(nodes); err != nil {
+	if err := checkNodes(nodes, nodeGPUs); err != nil {
 		return nil, err
 	}
 	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
@@ -62,19 +63,34 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 	return in, err
 }
 
-// Between is the input with the jobs that are submitted from one instant up to
-// another, which is 0 for the end, and without its changes; time begins at from.
+// Between is the input with the jobs that are submitted from one instant up to another,
+// which is 0 for the end; time begins at from. Changes stay, also those behind the last
+// submission, while jobs still run; what has changed before from has from the beginning. Only
+// changes of jobs that are not among these go.
 func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 	if in == nil {
 		return nil
 	}
 	out := *in
 	out.Jobs, out.Changes = nil, nil
+	gone := make(map[string]bool)
 	for i := range in.Jobs {
-		if j := in.Jobs[i]; j.Submit >= from && (to == 0 || j.Submit < to) {
-			j.Submit -= from
-			out.Jobs = append(out.Jobs, j)
+		j := in.Jobs[i]
+		if j.Submit < from || to > 0 && j.Submit >= to {
+			gone[j.Workload.ID] = true
+			continue
 		}
+		j.Submit -= from
+		out.Jobs = append(out.Jobs, j)
+	}
+	for _, c := range in.Changes {
+		if !gone[c.Job] {
+			out.Changes = append(out.Changes, c)
+		}
+	}
+	slices.SortStableFunc(out.Changes, func(a, b sim.Change) int { return cmp.Compare(a.At, b.At) })
+	for i := range out.Changes {
+		out.Changes[i].At = max(out.Changes[i].At-from, 0)
 	}
 	return &out
 }

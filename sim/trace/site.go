@@ -55,7 +55,7 @@ func (s *Site) log(what string, list func(*log, io.Reader) error) (*log, error) 
 	if l.perNode < 1 || l.perNode > nodeDevices {
 		return nil, fmt.Errorf("%s: nodes of %d GPUs make no cluster", what, l.perNode)
 	}
-	if err := checkNodes(s.Nodes); err != nil {
+	if err := checkNodes(s.Nodes, l.perNode); err != nil {
 		return nil, err
 	}
 	l.in.Cluster.Nodes, l.gpus = Nodes(s.Nodes, l.perNode), s.Nodes*l.perNode
@@ -117,8 +117,14 @@ func (l *log) done(err error) (*sim.Input, error) {
 	return l.in, nil
 }
 
+// zones are those that logs name, with how far they are ahead of UTC.
+var zones = []struct {
+	name  string
+	ahead time.Duration
+}{{" PST", -8 * time.Hour}, {" PDT", -7 * time.Hour}}
+
 // instants are the forms in which logs write an instant. Those without a zone are read
-// as if clocks were never put forward or back.
+// as UTC: as if clocks were never put forward or back.
 var instants = []string{time.DateTime, "2006-01-02 15:04:05-07:00", time.RFC3339, "2006-01-02T15:04:05"}
 
 // dawn is the earliest instant that is read.
@@ -126,11 +132,15 @@ var dawn = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // instantOf reads an instant as the time since dawn, and false where there is none.
 func instantOf(text string) (at time.Duration, ok bool) {
-	for _, zone := range []string{" PST", " PDT"} {
-		text = strings.TrimSuffix(text, zone)
+	var ahead time.Duration
+	for _, zone := range zones {
+		if bare, named := strings.CutSuffix(text, zone.name); named {
+			text, ahead = bare, zone.ahead
+		}
 	}
 	for _, form := range instants {
-		if t, err := time.Parse(form, text); err == nil && !t.Before(dawn) && t.Sub(dawn) <= maxTime {
+		t, err := time.Parse(form, text)
+		if t = t.Add(-ahead); err == nil && !t.Before(dawn) && t.Sub(dawn) <= maxTime {
 			return t.Sub(dawn), true
 		}
 	}
@@ -151,8 +161,8 @@ func (r *row) instant(column string) time.Duration {
 }
 
 // Tenants reads queues with their quotas from a small CSV file, with the columns
-// tenant, and quota in GPUs, and as far as they are there parent, limit and weight; an
-// empty field is none. Parents may come after their children.
+// tenant, and quota in GPUs, and as far as they are there parent, limit and weight, and no
+// others; an empty field is none. Parents may come after their children.
 func Tenants(content io.Reader) ([]allot.Queue, error) {
 	var queues []allot.Queue
 	known := make(map[string]bool)
@@ -170,7 +180,8 @@ func Tenants(content io.Reader) ([]allot.Queue, error) {
 		r.fail(column, "must be a number of GPUs from 0 to %d, with three digits behind the point at most", maxGPUs)
 		return quota.Bound{}
 	}
-	err := readTable("tenants", content, []string{"tenant", "quota"}, func(r *row) {
+	small := form{comma: ',', beside: []string{"parent", "limit", "weight"}}
+	err := small.readTable("tenants", content, []string{"tenant", "quota"}, func(r *row) {
 		q := allot.Queue{ID: strings.Clone(r.text("tenant")), Parent: strings.Clone(r.text("parent"))}
 		if q.ID == "" || known[q.ID] {
 			r.fail("tenant", "must be a name, each once")
@@ -208,7 +219,7 @@ func WithTenants(in *sim.Input, queues []allot.Queue) *sim.Input {
 		if w := &in.Jobs[i].Workload; known[w.Queue] {
 			out.Jobs = append(out.Jobs, in.Jobs[i])
 		} else {
-			out.LeftOut = append(out.LeftOut, sim.LeftOut{Job: w.ID, Kind: "tenant", Why: fmt.Sprintf("its tenant %q is not among those that are given", w.Queue)})
+			out.LeftOut = append(out.LeftOut, sim.LeftOut{Line: in.Jobs[i].Line, Job: w.ID, Kind: "tenant", Why: fmt.Sprintf("its tenant %q is not among those that are given", w.Queue)})
 		}
 	}
 	return &out

@@ -17,13 +17,13 @@ func parseCount(text string) (int, error) {
 	return int(n), err
 }
 
-// Slurm reads what sacct -P prints, with at least the columns
+// Slurm reads what sacct -P prints, such as
 //
-//	sacct -aPX -o JobID,Account,State,Submit,ElapsedRaw,TimelimitRaw,NNodes,ReqTRES,AllocTRES
+//	sacct -aPX -o JobID,Account,State,Submit,End,ElapsedRaw,TimelimitRaw,NNodes,ReqTRES,AllocTRES
 //
-// JobID, State, Submit; ElapsedRaw (seconds) or Elapsed ([days-]hours:minutes:seconds);
-// ReqTRES or AllocTRES, of which gres/gpu is read, or gres/gpu:model of all models. As far
-// as they are there NNodes and TimelimitRaw (minutes) or Timelimit are read, the limit as
+// It must have JobID, State, Submit; ElapsedRaw (seconds) or Elapsed
+// ([days-]hours:minutes:seconds); ReqTRES or AllocTRES, of which gres/gpu is read, or
+// gres/gpu:model of all models. As far as they are there NNodes and TimelimitRaw (minutes) or Timelimit are read, the limit as
 // the job's estimate. The queues are those of the column Account. Steps (JobID 12.batch)
 // are not read. A job that was cancelled before it ran gives up after the time from Submit
 // to End, if End is there, and would have run to its limit. Jobs without GPUs, those that
@@ -39,7 +39,7 @@ func Slurm(jobs io.Reader, site Site) (*sim.Input, error) {
 	if site.Tenant != "" {
 		columns = append(columns, site.Tenant)
 	}
-	pipes := form{comma: '|', loose: true}
+	pipes := form{comma: '|', loose: true, either: [][]string{{"ElapsedRaw", "Elapsed"}, {"ReqTRES", "AllocTRES"}}}
 	return l.done(pipes.readLog(what, jobs, l.in, "JobID", columns, func(r *row) *sim.Job {
 		if strings.Contains(r.text("JobID"), ".") {
 			return nil

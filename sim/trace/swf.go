@@ -31,6 +31,15 @@ const (
 	swfFailed, swfCancelled                                = 0, 5
 )
 
+// swfRead are the fields that must be whole numbers.
+var swfRead = []struct {
+	at   int
+	name string
+}{
+	{swfSubmit, "submit time"}, {swfWait, "wait time"}, {swfRun, "run time"}, {swfAllocated, "number of allocated processors"},
+	{swfRequested, "number of requested processors"}, {swfEstimate, "requested time"}, {swfStatus, "status"},
+}
+
 // maxSWFLine is the longest line that is read.
 const maxSWFLine = 1 << 20
 
@@ -38,8 +47,8 @@ const maxSWFLine = 1 << 20
 // begin with ";"). A job asks the processors that it requested, or else was given,
 // runs as long as it ran, and its estimate is the time that it requested. Status 0
 // fails. Status 5 was cancelled: one that never ran gives up after the time that it
-// waited. Left out are lines of too few fields, jobs that neither ran nor waited, those of
-// no processors or of more than there are, and partial runs (status 2 to 4). Dependencies
+// waited. Left out are lines of too few fields, or of other than whole numbers in those that are
+// read, jobs that never ran and did not give up, those of no processors or of more than there are, and partial runs (status 2 to 4). Dependencies
 // and think times are not read.
 func SWF(content io.Reader, o SWFOptions) (*sim.Input, error) {
 	text, err := plain(content, maxSWFLine, maxLines)
@@ -96,41 +105,32 @@ func (s *swf) line(at int, text string) {
 		return
 	}
 	name := strings.Clone(fields[swfNumber])
-	number := func(field int) int64 {
-		n, err := strconv.ParseInt(fields[field], 10, 64)
-		if err != nil {
-			return -1
-		}
-		return n
+	number, why := swfNumbers(fields)
+	if why != "" {
+		s.leave(at, name, "number", "%s", why)
+		return
 	}
-	if number(swfSubmit) < 0 || number(swfSubmit) > int64(maxTime/time.Second) || number(swfRun) > int64(maxTime/time.Second) {
+	if number[swfSubmit] < 0 || number[swfSubmit] > int64(maxTime/time.Second) || number[swfRun] > int64(maxTime/time.Second) {
 		s.leave(at, name, "time", "its submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
 		return
 	}
-	processors := number(swfRequested)
+	processors := number[swfRequested]
 	if processors <= 0 {
-		processors = number(swfAllocated)
+		processors = number[swfAllocated]
 	}
 	j := sim.Job{
-		Line: at, Submit: time.Duration(number(swfSubmit)) * time.Second, Duration: time.Duration(number(swfRun)) * time.Second,
-		Fails: number(swfStatus) == swfFailed,
+		Line: at, Submit: time.Duration(number[swfSubmit]) * time.Second, Duration: time.Duration(number[swfRun]) * time.Second,
+		Fails: number[swfStatus] == swfFailed,
 	}
-	if n := number(swfEstimate); n > 0 && n <= int64(maxTime/time.Second) {
+	if n := number[swfEstimate]; n > 0 && n <= int64(maxTime/time.Second) {
 		j.Estimate = time.Duration(n) * time.Second
 	}
-	if wait := number(swfWait); number(swfStatus) == swfCancelled && j.Duration <= 0 && wait > 0 && wait <= int64(maxTime/time.Second) {
+	if wait := number[swfWait]; number[swfStatus] == swfCancelled && j.Duration <= 0 && wait > 0 && wait <= int64(maxTime/time.Second) {
 		j.CancelAfter = time.Duration(wait) * time.Second
 		j.Duration = max(j.Estimate, time.Second)
 	}
-	switch status := number(swfStatus); {
-	case status >= 2 && status <= 4:
-		s.leave(at, name, "partial run", "its status is %d", status)
-		return
-	case j.Duration <= 0:
-		s.leave(at, name, "run time", "it neither ran nor waited")
-		return
-	case processors <= 0 || processors > maxGPUs:
-		s.leave(at, name, "processors", "it asks %d processors", processors)
+	if kind, why := swfUnfit(&j, number[swfStatus], processors); kind != "" {
+		s.leave(at, name, kind, "%s", why)
 		return
 	}
 	j.Workload.ID = name
@@ -144,6 +144,35 @@ func (s *swf) line(at int, text string) {
 	j.Workload.PodSets = s.gang(int(processors))
 	s.in.Jobs = append(s.in.Jobs, j)
 	s.asks = append(s.asks, int(processors))
+}
+
+// swfNumbers are the fields that are read, by position, or which of them is none.
+func swfNumbers(fields []string) (number [swfAll]int64, why string) {
+	for _, f := range swfRead {
+		n, err := strconv.ParseInt(fields[f.at], 10, 64)
+		if err != nil {
+			return number, fmt.Sprintf("its %s %q is no whole number", f.name, fields[f.at])
+		}
+		number[f.at] = n
+	}
+	return number, ""
+}
+
+// swfUnfit is why a line makes no job that can be run, empty where it does.
+func swfUnfit(j *sim.Job, status, processors int64) (kind, why string) {
+	switch {
+	case status >= 2 && status <= 4:
+		return "partial run", fmt.Sprintf("its status is %d", status)
+	case j.Duration <= 0 && status == swfCancelled:
+		return "run time", "it was cancelled, and neither ran nor waited"
+	case j.Duration < 0:
+		return "run time", "nobody knows how long it ran"
+	case j.Duration == 0:
+		return "run time", "it ran for no time"
+	case processors <= 0 || processors > maxGPUs:
+		return "processors", fmt.Sprintf("it asks %d processors", processors)
+	}
+	return "", ""
 }
 
 // gang is a job of so many processors: whole nodes and the rest.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -92,6 +93,10 @@ type form struct {
 	loose bool
 	// columns are the names that the first line of a file may leave out.
 	columns []string
+	// either are columns of each of which a file has one at least.
+	either [][]string
+	// beside are all that a file may have beside the columns that it must; nil is any.
+	beside []string
 }
 
 var plainCSV = form{comma: ','}
@@ -139,7 +144,11 @@ func readJobs(what string, content io.Reader, in *sim.Input, id string, columns 
 // readTable calls do for every line of a CSV file whose first line names at least
 // the columns. The first line with a fault is an error.
 func readTable(what string, content io.Reader, columns []string, do func(*row)) error {
-	return plainCSV.read(what, content, columns, func(r *row) error {
+	return plainCSV.readTable(what, content, columns, do)
+}
+
+func (f form) readTable(what string, content io.Reader, columns []string, do func(*row)) error {
+	return f.read(what, content, columns, func(r *row) error {
 		if r.err == nil {
 			do(r)
 		}
@@ -165,6 +174,16 @@ func (f form) read(what string, content io.Reader, columns []string, do func(*ro
 	for _, name := range columns {
 		if _, ok := r.columns[name]; !ok {
 			return fmt.Errorf("%s: no column %q", what, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.columns)) {
+		if f.beside != nil && name != "" && !slices.Contains(columns, name) && !slices.Contains(f.beside, name) {
+			return fmt.Errorf("%s: a column %q says nothing: beside %s there may be %s", what, name, strings.Join(columns, ", "), strings.Join(f.beside, ", "))
+		}
+	}
+	for _, names := range f.either {
+		if !slices.ContainsFunc(names, func(name string) bool { _, ok := r.columns[name]; return ok }) {
+			return fmt.Errorf("%s: no column %s", what, strings.Join(names, " or "))
 		}
 	}
 	if begin {

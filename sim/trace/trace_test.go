@@ -151,6 +151,32 @@ func TestSWF(t *testing.T) {
 	}
 }
 
+// TestSWFLeftOut: a line of the format that makes no job says why, and numbers that cannot be
+// read are not taken for numbers that are not known.
+func TestSWFLeftOut(t *testing.T) {
+	for line, want := range map[string]string{
+		"2 5 10 0 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1":    "run time: it ran for no time",
+		"2 5 10 -1 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1":   "run time: nobody knows how long it ran",
+		"2 5 0 0 4 -1 -1 4 -1 -1 5 1 1 1 1 1 -1 -1":     "run time: it was cancelled, and neither ran nor waited",
+		"6 9 5 10.5 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1":  `number: its run time "10.5" is no whole number`,
+		"6 9 5 10 4 -1 -1 four -1 -1 1 1 1 1 1 1 -1 -1": `number: its number of requested processors "four" is no whole number`,
+		"6 9 5 10 4 -1 -1 4 1h -1 1 1 1 1 1 1 -1 -1":    `number: its requested time "1h" is no whole number`,
+		"6 9 5 10 4 7.5 -1 4 1 -1 1 1 1 1 1 1 -1 -1":    "",
+	} { // each on its own: order cannot matter
+		in, err := trace.SWF(strings.NewReader("; MaxProcs: 8\n"+line+"\n"), trace.SWFOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range in.LeftOut {
+			got += l.Kind + ": " + l.Why
+		}
+		if got != want || len(in.Jobs) != min(len(want), 1)^1 {
+			t.Errorf("%s: %d jobs, left out as %q, not %q", line, len(in.Jobs), got, want)
+		}
+	}
+}
+
 // TestFaultsNamed: every reader says which line is wrong, and how.
 func TestFaultsNamed(t *testing.T) {
 	for _, c := range []struct {
@@ -389,6 +415,44 @@ func TestRowsLeftOut(t *testing.T) {
 	}
 }
 
+// TestNativeMark: a file that begins with the mark of UTF-8 is one of the native format.
+func TestNativeMark(t *testing.T) {
+	in, err := trace.Read(strings.NewReader("\ufeff{\"trace\":{\"version\":1}}\n{\"node\":{\"id\":\"a\"}}\n"))
+	if err != nil || len(in.Cluster.Nodes) != 1 {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
+
+// TestBetween: a slice of a trace has the cluster that there was then, what changes in it, and
+// what changes behind it while its jobs run.
+func TestBetween(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1)}}
+	for i, id := range []string{"early", "a", "b", "late"} {
+		in.Jobs = append(in.Jobs, sim.Job{Submit: time.Duration(i) * time.Hour, Duration: 10 * time.Hour, Workload: allot.Workload{ID: id}})
+	}
+	change := func(at time.Duration, kind sim.ChangeKind, node, job string) sim.Change {
+		return sim.Change{At: at, Kind: kind, Node: node, Job: job}
+	}
+	in.Changes = []sim.Change{
+		change(9*time.Hour, sim.NodeBack, "node-0", ""), change(30*time.Minute, sim.NodeBack, "node-1", ""), change(10*time.Minute, sim.NodeLost, "node-0", ""),
+		change(20*time.Minute, sim.NodeLost, "node-1", ""), change(90*time.Minute, sim.Cancel, "", "early"), change(2*time.Hour, sim.PrioritySet, "", "b"),
+	}
+	got := trace.Between(in, time.Hour, 3*time.Hour)
+	want := []sim.Change{
+		change(0, sim.NodeLost, "node-0", ""), change(0, sim.NodeLost, "node-1", ""), change(0, sim.NodeBack, "node-1", ""),
+		change(time.Hour, sim.PrioritySet, "", "b"), change(8*time.Hour, sim.NodeBack, "node-0", ""),
+	}
+	if d := cmp.Diff(want, got.Changes, cmp.AllowUnexported(quota.Bound{})); d != "" {
+		t.Error(d)
+	}
+	if len(got.Jobs) != 2 || got.Jobs[0].Workload.ID != "a" || got.Jobs[0].Submit != 0 || got.Jobs[1].Submit != time.Hour {
+		t.Errorf("jobs %+v", got.Jobs)
+	}
+	if in.Changes[0].At != 9*time.Hour || len(in.Jobs) != 4 {
+		t.Error("the input was changed")
+	}
+}
+
 // TestOutOfRange: numbers that make no sense, and what is not there, are errors.
 func TestOutOfRange(t *testing.T) {
 	const table, tenants = "job_id,submission_time,duration,num_gpu\na,0,5,1\n", "vc,node num\nq,1\n"
@@ -484,14 +548,16 @@ func TestBlankFiles(t *testing.T) {
 // or comments, and so are nodes of more GPUs than there can be. A small file of gzip
 // has any number of them.
 func TestManyLines(t *testing.T) {
-	const head = "job_id,submission_time,duration,num_gpu\n"
+	const head, native = "job_id,submission_time,duration,num_gpu\n", "{\"trace\":{\"version\":1}}\n"
 	for _, c := range []struct {
 		name, want, head, line string
 		read                   func(io.Reader) (*sim.Input, error)
 	}{
 		{"bad", "more than 1048576 lines make no job", head, "1\n", func(r io.Reader) (*sim.Input, error) { return trace.ElasticFlow(r, 1) }},
 		{"comments", "more than 2097152 lines", "; MaxProcs: 8\n", ";\n", func(r io.Reader) (*sim.Input, error) { return trace.SWF(r, trace.SWFOptions{}) }},
-		{"wide", "more than 1048576 GPUs", "{\"trace\":{\"version\":1}}\n", `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 1<<20) + "]}}\n", trace.Read},
+		{"wide", "line 2: a node has more than 64 GPUs", native, `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 64) + "]}}\n", trace.Read},
+		{"very wide", "line 2: it has 1048579 objects", native, `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 1<<20) + "]}}\n", trace.Read},
+		{"many nodes", "or 1048576 GPUs", native, `{"node":{"id":"a","devices":[{}` + strings.Repeat(",{}", 63) + "]}}\n", trace.Read},
 	} {
 		if err := taken(c.read(io.MultiReader(strings.NewReader(c.head), &endless{line: c.line}))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", c.name, err)

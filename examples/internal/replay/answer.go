@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/allotsched/allot/internal/prose"
@@ -22,51 +23,70 @@ func (s *Sweep) Answer() string {
 	}
 	means := s.Result().Means
 	last := means[len(means)-1]
-	var names []string
-	var of []sim.Decimal
+	var list []waited
 	for i := range means {
 		if m := &means[i]; m.Trace == last.Trace && m.Load == last.Load {
 			e := estimateOf(m, "wait_mean_s")
 			if e == nil {
 				return s.Title() + ": nothing was submitted in the time that counts"
 			}
-			names, of = append(names, m.Scheduler), append(of, e.Mean)
+			list = append(list, waited{m.Scheduler, e.Mean, estimateOf(m, "unfinished_jobs").Mean})
 		}
 	}
 	where := s.Title()
-	if len(means) > len(names) {
+	if len(means) > len(list) {
 		where += ", of which load " + loadOf(last.Trace, last.Load)
 	}
-	return where + ": " + waits(names, of)
+	return where + ": " + waits(list)
 }
 
-// waits tells who has the least mean wait, in seconds, and who the most.
-func waits(names []string, of []sim.Decimal) string {
-	text := func(seconds sim.Decimal) string { return seconds.Over(3600).Text(2) }
-	least, most := of[0], of[0]
-	for _, d := range of {
-		if d.Cmp(least) < 0 {
-			least = d
+// waited is how long jobs waited under a scheduler, in seconds in the mean, and how many have
+// not ended.
+type waited struct {
+	name             string
+	wait, unfinished sim.Decimal
+}
+
+// waits tells who has the least mean wait, and who the most, among those under whom the fewest
+// jobs have not ended: of the others nobody knows how long jobs would have waited.
+func waits(list []waited) string {
+	fewest := slices.MinFunc(list, func(a, b waited) int { return a.unfinished.Cmp(b.unfinished) }).unfinished
+	var alike []waited
+	var open []string
+	for _, w := range list {
+		if w.unfinished.Cmp(fewest) == 0 {
+			alike = append(alike, w)
 		}
-		if d.Cmp(most) > 0 {
-			most = d
+		if w.unfinished.Cmp(sim.Decimal{}) > 0 {
+			open = append(open, strings.TrimSuffix(w.unfinished.Text(1), ".0")+" under "+w.name)
 		}
 	}
+	text := least(alike, len(list))
+	if len(open) > 0 {
+		text += "; jobs have not ended: " + strings.Join(open, ", ")
+	}
+	return text
+}
+
+// least tells who of some has the least mean wait, and who the most; all is how many there are.
+func least(of []waited, all int) string {
+	text := func(w waited) string { return w.wait.Over(3600).Text(2) }
+	byWait := func(a, b waited) int { return a.wait.Cmp(b.wait) }
 	with := func(wait string) string {
 		var list []string
-		for i := range names {
-			if text(of[i]) == wait {
-				list = append(list, names[i])
+		for _, w := range of {
+			if text(w) == wait {
+				list = append(list, w.name)
 			}
 		}
 		return strings.Join(list, ", ")
 	}
-	short, long := text(least), text(most)
+	short, long := text(slices.MinFunc(of, byWait)), text(slices.MaxFunc(of, byWait))
 	switch {
-	case len(names) == 1:
-		return fmt.Sprintf("under %s jobs wait %s h in the mean", names[0], short)
+	case short == long && len(of) == all && all > 1:
+		return fmt.Sprintf("jobs wait %s h in the mean under all %d schedulers", short, all)
 	case short == long:
-		return fmt.Sprintf("jobs wait %s h in the mean under all %d schedulers", short, len(names))
+		return fmt.Sprintf("under %s jobs wait %s h in the mean", with(short), short)
 	}
 	return fmt.Sprintf("jobs wait least under %s, %s h in the mean, and longest under %s, %s h", with(short), short, with(long), long)
 }

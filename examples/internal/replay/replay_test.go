@@ -168,10 +168,23 @@ func TestSweep(t *testing.T) {
 	if strings.Count(files["runs.csv"], "\n") != 7 || !strings.Contains(files["means.csv"], ",300,runai,fifo,wait_mean_s,3,") || !strings.Contains(text, "seed by seed") {
 		t.Fatalf("%s%v", text, files)
 	}
-	jobs := filepath.Join(folder, "fifo-300-2", "jobs.csv") // written by a run alone
-	if err := os.Remove(jobs); err != nil {
+	marked := filepath.Join(folder, "fifo-300-2", "jobs.csv") // written by a run alone
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	isMarked := func() bool {
+		text, err := os.ReadFile(marked)
+		return err == nil && string(text) == "marked"
+	}
+	write(marked, "marked")
+	missing := filepath.Join(folder, "runai-300-1", "jobs.csv")
+	if err := os.Remove(missing); err != nil {
 		t.Fatal(err)
 	}
+	torn := filepath.Join(folder, "runai-300-2", "picture.json")
+	write(torn, "{}")
 	if err := os.Remove(filepath.Join(folder, "runai-300-3", "key")); err != nil {
 		t.Fatal(err)
 	}
@@ -179,15 +192,58 @@ func TestSweep(t *testing.T) {
 	if again != text || same["sweep.json"] != files["sweep.json"] || same["means.csv"] != files["means.csv"] {
 		t.Errorf("resumed it is another one: %s", again)
 	}
-	if _, err := os.Stat(jobs); err == nil {
+	if !isMarked() {
 		t.Error("a run was carried out again")
+	}
+	if _, err := os.Stat(missing); err != nil {
+		t.Error("a run without one of its files was not carried out again")
+	}
+	if info, err := os.Stat(torn); err != nil || info.Size() < 10 {
+		t.Error("a run without its picture was not carried out again")
 	}
 	if _, err := os.Stat(filepath.Join(folder, "runai-300-3", "key")); err != nil {
 		t.Error("a run that was not complete was not carried out again")
 	}
 	sweep(append(args, "-resume", "-costs"))
-	if _, err := os.Stat(jobs); err != nil {
+	if isMarked() {
 		t.Error("with other flags a run was not carried out again")
+	}
+}
+
+// TestResumeInterrupted: a run that was interrupted is not taken for the one before it, whose
+// folder it writes, nor for one that is complete.
+func TestResumeInterrupted(t *testing.T) {
+	folder := t.TempDir()
+	args := []string{"-jobs", "300", "-nodes", "3", "-policies", "osmo", "-out", folder}
+	run := func(ctx context.Context, args ...string) string {
+		var stdout, stderr bytes.Buffer
+		if code := runUntil(ctx, args, &stdout, &stderr); code != program.OK {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		return stdout.String()
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	want := run(context.Background(), args...)
+	for _, again := range [][]string{args, append(args, "-costs")} {
+		if got := run(ended, again...); !strings.Contains(got, "(partial)") {
+			t.Fatalf("it was not interrupted: %s", got)
+		}
+		if got := run(context.Background(), append(args, "-resume")...); got != want {
+			t.Errorf("%q: resumed it is another run: %s", again, got)
+		}
+	}
+	summary := filepath.Join(folder, "osmo-100-1", "summary.json")
+	text, err := os.ReadFile(summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"partial": false`), []byte(`"partial": true`), 1)
+	if err := os.WriteFile(summary, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(context.Background(), append(args, "-resume")...); got != want {
+		t.Errorf("what is partial is taken for complete: %s", got)
 	}
 }
 
@@ -202,6 +258,29 @@ func TestOnce(t *testing.T) {
 	args = []string{"-policies", "osmo", "testdata/two-teams.jsonl", "../../../sim/trace/testdata/sacct.txt"}
 	if code := runStill(args, nil, &stdout, &stderr); code != program.Failed {
 		t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+	}
+}
+
+// TestNames: of several traces each is named as its file is, but for what says its format.
+func TestNames(t *testing.T) {
+	text, err := os.ReadFile("testdata/two-teams.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, args := t.TempDir(), []string{"-policies", "osmo"}
+	for _, name := range []string{"log.2024.jsonl", "log.2025.jsonl"} {
+		args = append(args, filepath.Join(folder, name))
+		if err := os.WriteFile(args[len(args)-1], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil || len(s.runs) != 2 || s.runs[0].name() != "log.2024-osmo-100-1" || s.runs[1].name() != "log.2025-osmo-100-1" {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 
@@ -320,6 +399,88 @@ func TestHalfInterrupted(t *testing.T) {
 	s.print(&stdout)
 	if err := s.Failed(); err != nil || strings.Count(stdout.String(), "tenant-") != 4 || !strings.Contains(stdout.String(), "osmo (partial)") || !strings.Contains(stdout.String(), "1 of 2 runs are complete") {
 		t.Errorf("%v: %s", err, &stdout)
+	}
+}
+
+// TestUses: a flag that would say nothing of any trace is refused; of several traces it may say
+// something of one.
+func TestUses(t *testing.T) {
+	const native, slurm = "testdata/two-teams.jsonl", "../../../sim/trace/testdata/sacct.txt"
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"-tenant-list", "none.csv", native}, program.Usage},
+		{[]string{"-task-list", "none.csv", native}, program.Usage},
+		{[]string{"-node-list", "none.csv", native}, program.Usage},
+		{[]string{"-tenant-column", "nonsense", native}, program.Usage},
+		{[]string{"-per-node", "3", native}, program.Usage},
+		{[]string{"-nodes", "77", native}, program.Usage},
+		{[]string{"-nodes", "77", "-format", "pai", "-node-list", "nodes.csv", "-task-list", "tasks.csv", "jobs.csv"}, program.Usage},
+		{[]string{"-jobs", "3", native}, program.Usage},
+		{[]string{"-tenants", "9", native}, program.Usage},
+		{[]string{"-mix", "gangs", native}, program.Usage},
+		{[]string{"-per-node", "4"}, program.Usage},
+		{[]string{"-from", "1h"}, program.Usage},
+		{[]string{"-to", "1h"}, program.Usage},
+		{[]string{"-tenant-column", "type"}, program.Usage},
+		{[]string{"-queue-list", "none.csv"}, program.Usage},
+		{[]string{"-nodes", "4", "-jobs", "9", "-tenants", "2", "-mix", "gangs", "-policies", "fifo"}, program.OK},
+		{[]string{"-per-node", "4", "-nodes", "4", "-leave-out", "-policies", "osmo", native, slurm}, program.OK},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := runStill(c.args, nil, &stdout, &stderr); code != c.code || code == program.Usage && !strings.Contains(stderr.String(), "says nothing of a trace that is ") {
+			t.Errorf("%q: exit code %d: %s", c.args, code, &stderr)
+		}
+	}
+}
+
+// TestWithoutQuotas: where no queue has a quota it is said, if somebody is compared who would go
+// by it.
+func TestWithoutQuotas(t *testing.T) {
+	const slurm = "../../../sim/trace/testdata/sacct.txt"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-leave-out", "-policies", "fifo,static-partition", slurm}, "The trace has no quotas of GPUs: there is no partition, and presets have none to go by. -queue-list gives some.\n"},
+		{[]string{"-leave-out", "-policies", "runai", slurm, "testdata/two-teams.jsonl"}, "sacct has no quotas of GPUs: "},
+		{[]string{"-leave-out", "-policies", "fifo,srtf", slurm}, ""},
+		{[]string{"-tenants", "0", "-jobs", "9"}, "-tenants gives some.\n"},
+		{[]string{"-jobs", "9"}, ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := runStill(c.args, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), c.want) || strings.Count(stdout.String(), "no quotas") != min(len(c.want), 1) {
+			t.Errorf("%q: exit code %d: %s%s", c.args, code, &stdout, &stderr)
+		}
+	}
+}
+
+// TestStarvedIsNotBest: who never starts a job is not said to be the one under whom jobs wait
+// least, though its run ends the sooner.
+func TestStarvedIsNotBest(t *testing.T) {
+	starved := filepath.Join(t.TempDir(), "starved.jsonl")
+	text := `{"trace":{"version":1,"name":"starved"}}
+{"node":{"id":"n0","devices":[{},{}]}}
+{"queue":{"id":"A","resources":[{"resource":"gpu","quota":1000}]}}
+{"queue":{"id":"B","resources":[{"resource":"gpu","quota":1000}]}}
+{"job":{"submit":0,"duration":36000000000000,"workload":{"id":"a","queue":"A","podSets":[{"count":1,"request":{"gpu":{"count":2}}}]}}}
+{"job":{"submit":1000000000,"duration":3600000000000,"workload":{"id":"b","queue":"B","podSets":[{"count":1,"request":{"gpu":{"count":1}}}]}}}
+`
+	if err := os.WriteFile(starved, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for policies, want := range map[string]string{
+		"fifo,static-partition":           ": under fifo jobs wait 5.00 h in the mean; jobs have not ended: 1 under static-partition\n",
+		"fifo,static-partition,srtf":      ": jobs wait least under srtf, 0.50 h in the mean, and longest under fifo, 5.00 h; jobs have not ended: 1 under static-partition\n",
+		"static-partition":                ": under static-partition jobs wait 0.50 h in the mean; jobs have not ended: 1 under static-partition\n",
+		"fifo,static-partition,first-fit": ": under fifo, first-fit jobs wait 5.00 h in the mean; ",
+		"fifo,first-fit":                  ": jobs wait 5.00 h in the mean under all 2 schedulers\n",
+	} { // each on its own: order cannot matter
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-policies", policies, starved}, nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), want) {
+			t.Errorf("%s: exit code %d: %s%s", policies, code, &stdout, &stderr)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/allotsched/allot/sim/trace"
 )
 
-// keyFile is the last file of a run's folder: it says of what the run is.
+// keyFile is the last file of a run's folder, and the first to go where the run is carried out
+// again: it says of what the run is, and that it is complete.
 const keyFile = "key"
 
 // key tells runs apart that may be unlike: it is of the trace and of every flag that has
@@ -23,14 +24,14 @@ func (s *Sweep) key(r *oneRun) string {
 	if err != nil {
 		policy = []byte(err.Error())
 	}
-	const version = 3 // of what is written of a run
+	const version = 4 // of what is written of a run
 	text := fmt.Sprintln(version, r.input.Hash(), r.scheduler.Name, string(policy), r.seed, s.costs, s.verify.of(r.input), s.reasons.of(r.input),
 		s.leaveOut, s.until, s.warmUp, s.sample, s.period, s.latency, s.drop)
 	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(text)))
 }
 
 // takeFrom takes the summary of a run that has been carried out before in full, and of
-// the same trace and flags. It reports whether there is one.
+// the same trace and flags, with all its files. It reports whether there is one.
 func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 	const largest = 1 << 26
 	read := func(name string) []byte {
@@ -46,10 +47,16 @@ func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 		return text
 	}
 	var summary report.Summary
-	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" {
+	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
 		return false
 	}
-	if r.picture = read("picture.json"); !json.Valid(r.picture) {
+	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "series.csv"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	var drawn struct{ Rows json.RawMessage }
+	if r.picture = read("picture.json"); json.Unmarshal(r.picture, &drawn) != nil || drawn.Rows == nil {
 		return false
 	}
 	r.summary = &summary

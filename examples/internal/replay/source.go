@@ -23,11 +23,14 @@ type source struct {
 	mix                                 string
 	nodes, jobs, tenants, perNode       int
 	from, to                            time.Duration
+	// said are the flags.
+	said *flag.FlagSet
 }
 
 const formats = "native, acme, elasticflow, helios, muri, openb, pai, philly, philly-log, slurm, swf"
 
 func (s *source) flags(flags *flag.FlagSet) {
+	s.said = flags
 	flags.StringVar(&s.format, "format", auto, "the `format` of the traces: "+formats+";\nauto is by how each begins, which all but pai tell")
 	flags.StringVar(&s.nodesFile, "node-list", "", "the `file` with the nodes (openb; instead of -nodes pai and philly-log)")
 	flags.StringVar(&s.tasksFile, "task-list", "", "the `file` with the tasks (pai)")
@@ -58,19 +61,71 @@ func (s *source) check() error {
 		return fmt.Errorf("-format must be one of auto, %s, is %q", formats, s.format)
 	case len(s.traces) == 0 && s.format != auto:
 		return fmt.Errorf("-format %s needs a trace", s.format)
-	case s.queuesFile != "" && len(s.traces) == 0:
-		return errors.New("-queue-list needs a trace")
 	case s.from < 0 || s.to < 0 || s.to > 0 && s.to <= s.from:
 		return errors.New("-from and -to must be times, -to the later one")
 	case s.nodes < 1 || s.nodes > most || s.jobs < 0 || s.jobs > most || s.tenants < 0 || s.tenants > 99 || s.perNode < 1 || s.perNode > 64:
 		return errors.New("-nodes, -jobs, -tenants or -per-node is out of range")
+	case !slices.ContainsFunc(trace.Mixes(), func(m trace.Mix) bool { return m.Name == s.mix }):
+		return fmt.Errorf("-mix must be one of %s, is %q", mixNames(), s.mix)
 	}
-	for _, m := range trace.Mixes() {
-		if m.Name == s.mix {
-			return nil
+	return s.checkUses()
+}
+
+// made stands among formats for a trace that is made.
+const made = "made"
+
+// uses says of which formats a flag says something: a list, or any that is read.
+var uses = []struct{ flag, formats string }{
+	{"queue-list", formats}, {"from", formats}, {"to", formats},
+	{"node-list", "openb, pai, philly-log"}, {"task-list", "pai"}, {"tenant-list", "philly"},
+	{"tenant-column", "acme, helios, pai, philly-log, slurm"}, {"per-node", "acme, helios, pai, philly-log, slurm, swf"},
+	{"nodes", "made, acme, elasticflow, helios, muri, pai, philly-log, slurm"},
+	{"jobs", made}, {"tenants", made}, {"mix", made},
+}
+
+// checkUses refuses flags that say nothing of any of the traces.
+func (s *source) checkUses() error {
+	of := []string{made}
+	if len(s.traces) > 0 {
+		of = nil
+	}
+	for _, file := range s.traces {
+		format, err := s.formatOf(file)
+		if err != nil {
+			return nil // whoever reads it says what is wrong
+		}
+		of = append(of, format)
+	}
+	for _, use := range uses {
+		if f := s.said.Lookup(use.flag); f.Value.String() == f.DefValue {
+			continue
+		}
+		if !slices.ContainsFunc(of, func(format string) bool { return s.uses(use.flag, use.formats, format) }) {
+			return fmt.Errorf("-%s says nothing of a trace that is %s: only of %s", use.flag, strings.Join(of, ", "), use.formats)
 		}
 	}
-	return fmt.Errorf("-mix must be one of %s, is %q", mixNames(), s.mix)
+	return nil
+}
+
+// uses says whether a flag says something of a trace of a format. A list of nodes says how many
+// there are.
+func (s *source) uses(flag, list, format string) bool {
+	if flag == "nodes" && s.nodesFile != "" && (format == "pai" || format == "philly-log") {
+		return false
+	}
+	return slices.Contains(strings.Split(list, ", "), format)
+}
+
+// formatOf is the format of a trace.
+func (s *source) formatOf(file string) (string, error) {
+	if s.format != auto {
+		return s.format, nil
+	}
+	format, err := formatOf(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return format, nil
 }
 
 // needs is an error where a trace of a format needs a file that is not named.
@@ -88,11 +143,9 @@ func (s *source) needs(format string) error {
 
 // read reads the trace, as it is.
 func (s *source) read(file string) (in *sim.Input, err error) {
-	format := s.format
-	if format == auto {
-		if format, err = formatOf(file); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+	format, err := s.formatOf(file)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.needs(format); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -66,7 +67,8 @@ func NewSweep(o *Options) (*Sweep, error) {
 		}
 		name := "" // of one trace it goes without saying
 		if len(o.traces) > 1 {
-			name, _, _ = strings.Cut(filepath.Base(file), ".")
+			name = strings.TrimSuffix(filepath.Base(file), ".gz")
+			name = strings.TrimSuffix(name, filepath.Ext(name))
 		}
 		if err := s.add(name, own); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -170,10 +172,14 @@ func (s *Sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 	if s.resume && s.takeFrom(folder, r) {
 		return nil
 	}
+	key := filepath.Join(folder, keyFile)
+	if err := os.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := writeFiles(folder, r, o); err != nil || r.summary.Partial {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, keyFile), []byte(s.key(r)), 0o666)
+	return os.WriteFile(key, []byte(s.key(r)), 0o666)
 }
 
 // oneWithoutFiles carries out a run of which no files are wanted but perhaps the page.

@@ -1,11 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
 )
@@ -95,7 +97,12 @@ var columns = []column{
 		return a.Unfair.Times(100).Text(1) + "%"
 	}, nil},
 	{"decisions", true, func(a *report.Summary) string { return fmt.Sprint(a.Decisions) }, nil},
-	{"makespan h", true, func(a *report.Summary) string { return a.Makespan.Over(3600).Text(1) }, nil},
+	{"makespan h", true, func(a *report.Summary) string { // some may not have ended
+		if a.Makespan.Cmp(sim.Decimal{}) == 0 {
+			return "-"
+		}
+		return a.Makespan.Over(3600).Text(1)
+	}, nil},
 	{"p99 h of ≥ 64 GPUs", false, func(a *report.Summary) string {
 		g := largest(a)
 		if g == nil {
@@ -257,12 +264,14 @@ func queueRow(runs []*oneRun, q string) []string {
 	return row
 }
 
-// Notes are what else is to be said: that seeds made no other runs, and what of the inputs
-// was not run, of each load and seed once, as it is the same under all schedulers.
+// Notes are what else is to be said: that seeds made no other runs, that quotas are missing,
+// and what of the inputs was not run, of each load and seed once, as it is the same under all
+// schedulers.
 func (s *Sweep) Notes() (notes []string) {
 	if s.once {
-		notes = append(notes, "The seeds make no other runs: nothing of a trace that is read is left to chance without -faults or -drop.")
+		notes = append(notes, "The seeds make no other runs: nothing of a trace that is read is left to chance without -faults, -drop or -estimates user.")
 	}
+	notes = append(notes, s.withoutQuotas()...)
 	for at := 0; at < len(s.runs); at += len(s.schedulers) {
 		r := s.runs[at]
 		if r.summary == nil || len(r.summary.LeftOut) == 0 {
@@ -273,6 +282,31 @@ func (s *Sweep) Notes() (notes []string) {
 			kinds = append(kinds, fmt.Sprintf("%d %s", c.N, c.Name))
 		}
 		notes = append(notes, fmt.Sprintf("load %s, seed %d: left out are %s", loadOf(r.trace, r.load), r.seed, strings.Join(kinds, ", ")))
+	}
+	return notes
+}
+
+// withoutQuotas says of which traces no queue has a quota of GPUs, where somebody is compared
+// who goes by them: of the baselines that is static-partition alone.
+func (s *Sweep) withoutQuotas() (notes []string) {
+	baselines := sim.Baselines()
+	heeds := func(a sim.Scheduler) bool {
+		return a.Name == sim.StaticPartition().Name || !slices.ContainsFunc(baselines, func(b sim.Scheduler) bool { return a.Name == b.Name })
+	}
+	if !slices.ContainsFunc(s.schedulers, heeds) {
+		return nil
+	}
+	flag := "-queue-list"
+	if len(s.traces) == 0 {
+		flag = "-tenants"
+	}
+	has := func(q allot.Queue) bool {
+		return slices.ContainsFunc(q.Resources, func(r allot.QueueResource) bool { return r.Resource == allot.GPU && r.Quota.Given() })
+	}
+	for at := 0; at < len(s.runs); at += len(s.loads) * len(s.seeds) * len(s.schedulers) {
+		if r := s.runs[at]; !slices.ContainsFunc(r.input.Cluster.Queues, has) {
+			notes = append(notes, cmp.Or(r.trace, "The trace")+" has no quotas of GPUs: there is no partition, and presets have none to go by. "+flag+" gives some.")
+		}
 	}
 	return notes
 }

@@ -27,7 +27,7 @@ under simpler schedulers beside them. A trace is a file of one of the formats, p
 gzipped; without any, one is made. -page writes a page for a browser, -out all there is of
 each run. Ctrl-C ends the runs and tells what there is of them.`,
 		Example: `  allot replay -loads 80,100,120 -seeds 1-3 -policies fifo,runai
-  sacct -aPX -o JobID,Account,Partition,State,Submit,Start,End,NNodes,AllocTRES > jobs.txt
+  sacct -aPX -o JobID,Account,State,Submit,End,ElapsedRaw,TimelimitRaw,NNodes,ReqTRES,AllocTRES > jobs.txt
   allot replay -format slurm -nodes 64 -queue-list quotas.csv -leave-out -page runs.html jobs.txt`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			for _, name := range policies {

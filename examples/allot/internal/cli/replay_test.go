@@ -43,3 +43,26 @@ func TestReplay(t *testing.T) {
 		}
 	}
 }
+
+// The help says what columns replay wants of sacct: a file of just these is run, and the README
+// says no others.
+func TestReplaySacct(t *testing.T) {
+	_, columns, _ := strings.Cut(ask(t, "", "replay", "-h"), "sacct -aPX -o ")
+	columns, _, _ = strings.Cut(columns, " ")
+	readme, err := os.ReadFile(filepath.Join("..", "..", "..", "replay", "README.md"))
+	if err != nil || !strings.Contains(string(readme), "sacct -aPX -o "+columns+" > jobs.txt") {
+		t.Errorf("the README has other columns than %s, %v", columns, err)
+	}
+	values := strings.NewReplacer(
+		"JobID", "1", "Account", "vision", "State", "COMPLETED", "Submit", "2026-03-01T08:00:00", "End", "2026-03-01T09:00:10",
+		"ElapsedRaw", "3600", "TimelimitRaw", "120", "NNodes", "1", "ReqTRES", "gres/gpu=4", "AllocTRES", "gres/gpu=4", ",", "|",
+	)
+	jobs := filepath.Join(t.TempDir(), "jobs.txt")
+	text := strings.ReplaceAll(columns, ",", "|") + "\n" + values.Replace(columns) + "\n"
+	if err := os.WriteFile(jobs, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, "", "replay", "-format", "slurm", "-nodes", "1", "-policies", "fifo", "-o", "json", jobs); !strings.Contains(got, `"mean": 3600.000000`) {
+		t.Errorf("of %s came %s", text, got)
+	}
+}

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/queue"
+)
+
+// A forecast is the plan of now, played on (B10): what the plan has decided stands, and everybody who still waits
+// is laid at its earliest time as a promise is, in its turn, from its own time on, and not before those begin whom
+// it may not pass. Nobody has a turn in which it could start, or have room made.
+
+// foresight is what a solver knows of that; in a solve it is zero.
+type foresight struct {
+	// foresees: promises are those of a forecast. passes: the pool promises nothing itself, so that it keeps
+	// nobody from passing who may last longer than is expected.
+	foresees, passes bool
+	// from is before which the workload does not begin that is laid next.
+	from int64
+}
+
+// foreseeing plays on.
+type foreseeing struct{ promising }
+
+func (s promising) foreseeing() foreseeing { return foreseeing{s} }
+
+// An awaited is a workload whose time has not come, and when those begin whom it may not pass.
+type awaited struct {
+	item queue.Item
+	from int64
+}
+
+// Foresee decides nothing in a world in which a plan has begun, and lays whoever waits at the time at which it is
+// foreseen to start: [Reservations] tells of them, as many in a pool as are looked at. The world is one of which is
+// known what those ask for whose time has not come.
+func Foresee(ctx context.Context, w *cluster.World, most int) (*cluster.Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := &cluster.Decision{World: w}
+	if err := begin(w, d); err != nil {
+		return nil, err
+	}
+	newSolvers(ctx, w, d)
+	for s := range eachSolver(w) {
+		if err := s.promising().keep(); err != nil {
+			return nil, err
+		}
+		if err := s.promising().foreseeing().playOn(most); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// playOn lays those of the pool: as in a plan, within their lines first, and then the others; and after these, one
+// by one as their time comes, those who ask for nothing yet.
+func (s foreseeing) playOn(most int) error {
+	s.open(most)
+	var early []awaited
+	for _, s.phase = range [...]attempt{withinLines, beyondLines} {
+		early = early[:0]
+		s.enqueuing().lineUp(true)
+		for _, order := range [...]*queue.Queues{s.apart, s.main} {
+			if order == nil {
+				continue
+			}
+			for leaf, it, ok := order.Best(); ok; leaf, it, ok = order.Best() {
+				if err := s.turn(order, leaf, it, &early); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	s.enqueuing().unblock() // those who asked before have been heeded
+	slices.SortStableFunc(early, func(a, b awaited) int { return cmp.Compare(s.timeOf(a.item), s.timeOf(b.item)) })
+	for _, one := range early {
+		if err := s.layFrom(one.item, max(one.from, s.from(one.item), s.timeOf(one.item))); err != nil {
+			return err
+		}
+	}
+	_, err := s.improve()
+	return err
+}
+
+// open has everybody be promised something, and what the plan has promised stand: it yields to nobody any more. By
+// when work has left for sure stays what it is.
+func (s foreseeing) open(most int) {
+	all, r := &s.promises, &s.pool.Policy.Reserve
+	all.foresees, all.passes = true, !reserves(s.pool)
+	*r = cluster.Reserve{
+		Depth: most, FromPriority: math.MinInt32, MaxHeld: math.MaxInt64, MaxHold: cluster.Never,
+		TrustDurations: r.TrustDurations, Evictable: r.Evictable, Resolution: r.Resolution,
+	}
+	all.at = 0 // the profile has no horizon from now on
+	for _, p := range all.list {
+		p.entitled = true
+	}
+}
+
+// turn lays the workload that is best in order, by the last of its forms, as it would be refused in all of them;
+// one whose time has not come is only noted.
+func (s foreseeing) turn(order *queue.Queues, leaf int, it queue.Item, early *[]awaited) error {
+	w := s.world
+	k := &w.Works[it.ID]
+	s.enqueuing().leave(order, leaf, it)
+	if it.Stage > 0 || it.Form != lastForm(w, k) {
+		return nil
+	}
+	from := s.from(it)
+	waits := s.timeOf(it) > w.Now
+	if waits {
+		*early = append(*early, awaited{it, from})
+	} else if err := s.layFrom(it, from); err != nil {
+		return err
+	}
+	if k.Bucket > 0 && (waits || s.of(it.ID) != nil) {
+		s.enqueuing().nextOf(order, leaf, k)
+	}
+	return s.ctx.Err()
+}
+
+// lastForm is the last form of a workload that has a unit to start.
+func lastForm(w *cluster.World, k *cluster.Work) int16 {
+	last := int16(len(k.Others))
+	for last > 0 && !w.Definition(k, last).Verdict.OK {
+		last--
+	}
+	return last
+}
+
+// timeOf is before when a workload asks for nothing (B1).
+func (s foreseeing) timeOf(it queue.Item) int64 { return s.world.Works[it.ID].NotBefore }
+
+// from is when those begin whom a form may not pass (O4); Never is not known.
+func (s foreseeing) from(it queue.Item) (from int64) {
+	lines := s.enqueuing()
+	lines.inTheWay(it.ID, it.Form, func(one *stop, f *cluster.Form, d *cluster.Definition) bool {
+		if one.stops(f, d) && (!s.pool.Policy.BlockAlikeOnly || lines.alike(lines.could(it.ID, it.Form), one.could)) {
+			from = max(from, one.until)
+		}
+		return false
+	})
+	return from
+}
+
+// layFrom lays a workload at its earliest time from one on, if it has none yet, and has those wait for it who may
+// not pass it.
+func (s foreseeing) layFrom(it queue.Item, from int64) error {
+	k := &s.world.Works[it.ID]
+	if from < cluster.Never && s.of(it.ID) == nil && s.mayPromise(k, it) {
+		if err := s.layAgain(); err != nil {
+			return err
+		}
+		s.promises.from = from
+		s.make(k, it)
+	}
+	leaf, one, stops, err := s.enqueuing().stopOf(it.ID, it.Form)
+	if err != nil || !stops {
+		return err
+	}
+	one.until = cluster.Never
+	if p := s.of(it.ID); p != nil && !p.gathers {
+		one.until = p.at
+	}
+	s.noteStop(leaf, one)
+	return nil
+}
+
+// noteStop keeps until when a queue, or with none the pool, is stopped: one is enough of those that stop the same.
+func (s foreseeing) noteStop(leaf int, one stop) {
+	list := &s.stops[1+leaf]
+	for at := range *list {
+		known := &(*list)[at]
+		if known.how == one.how && (one.how != queue.BackfillPreemptible || known.priority == one.priority) &&
+			(!s.pool.Policy.BlockAlikeOnly || known.could == one.could) {
+			known.until = max(known.until, one.until)
+			return
+		}
+	}
+	*list = append(*list, one)
+}
+
+// lasts is for how long places are looked for to be free: as long as a promise is expected to last, and whether it
+// leaves others as they stand is asked of each of these then (leavesOthers). In a forecast of very many, of which most
+// would be refused again and again by that, it is as long as it may last, as for who starts.
+func (s promising) lasts(p *promise) int64 {
+	if s.promises.foresees && !s.promises.passes {
+		return s.pool.Most(s.world.Definition(&s.world.Works[p.work], p.form).Times)
+	}
+	return p.duration
+}
+
+// refusedNow says whether a promise would begin at once at the places that were found, though nobody is leaving
+// them: the plan has refused it, and refuses it until something changes.
+func (s foreseeing) refusedNow(p *promise) bool {
+	if p.at > max(s.world.Now, 0) {
+		return false
+	}
+	d, x, at := s.openAt(p.work, p.form, p.at), s.pool.Index, 0
+	m := x.Mark()
+	defer x.Undo(m)
+	for set, n := range p.unit.Add {
+		for range n {
+			place := s.places[at]
+			place.Pipelined = false
+			if at++; !x.Fits(d.Sets[set].Placed, place) || x.Take(d.Sets[set].Placed, place) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}

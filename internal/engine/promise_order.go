@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/internal/division"
+	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/queue"
+)
+
+// Promises are laid in two passes, first those of whoever is within its lines, and in each the kept ones before the
+// new (B4). What is said of that order is here; the loop is in promise_make.go.
+
+// laying is what a solver asks about the order in which promises are laid.
+type laying struct{ promising }
+
+func (s promising) laying() laying { return laying{s} }
+
+// compare orders promises: those within their lines first; of a pass those that the state had by time and ID, then
+// the others as they were made, but for one that stands in its leaf before some that were: it goes before them (B4).
+func (laying) compare(a, b *promise) int {
+	if a.entitled != b.entitled {
+		if a.entitled {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.rank, b.rank)
+}
+
+// rankKept puts the promises of the state in their order.
+func (s laying) rankKept() {
+	all := &s.promises
+	slices.SortFunc(all.list, func(a, b *promise) int {
+		return cmp.Or(cmp.Compare(a.was.At, b.was.At), s.world.CompareIDs(a.work, b.work))
+	})
+	for _, p := range all.list {
+		p.rank, all.ranks = all.ranks, all.ranks+1
+	}
+	slices.SortStableFunc(all.list, s.compare)
+}
+
+// admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
+// when its time has come beside those that are: it is one of the first pass then (B4).
+func (s laying) admitToLines(p *promise) bool {
+	if p.entitled || p.gathers || p.lost || s.promises.foresees || p.beyondAt == s.pool.Changes+1 {
+		return false
+	}
+	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
+		p.beyondAt = s.pool.Changes + 1
+		return false
+	}
+	p.entitled = true
+	slices.SortStableFunc(s.promises.list, s.compare)
+	s.changed()
+	return true
+}
+
+// yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
+// its leaf one for whom stands before it (B4). One whose time has come makes way for who starts, and not for who
+// would wait.
+func (s laying) yields(p, to *promise) bool {
+	if s.promises.foresees { // all that the plan promises stands in a forecast
+		return false
+	}
+	if p.entitled != to.entitled {
+		return to.entitled
+	}
+	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
+}
+
+// staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
+func (s laying) staying(to *promise) (all, own int) {
+	for _, p := range s.promises.list {
+		if s.yields(p, to) {
+			continue
+		}
+		all++
+		if s.queueOf(p) == s.queueOf(to) {
+			own++
+		}
+	}
+	return all, own
+}
+
+// tooMany is the last promise that has to go for one that has been made, or at all for nil, as there may not be so many
+// in all, or of one queue (B4), or nil.
+func (s laying) tooMany(made *promise) *promise {
+	r := &s.pool.Policy.Reserve
+	for _, p := range slices.Backward(s.promises.list) {
+		if made != nil && !s.yields(p, made) {
+			continue
+		}
+		if len(s.promises.list) > r.Depth || r.MaxPromises > 0 && s.ofQueue(s.queueOf(p)) > r.MaxPromises {
+			return p
+		}
+	}
+	return nil
+}
+
+// queueOf is where a promise is charged.
+func (s laying) queueOf(p *promise) int32 {
+	return s.world.FormOf(&s.world.Works[p.work], p.form).Queue
+}
+
+// ofQueue is how many promises there are of a queue.
+func (s laying) ofQueue(queue int32) (own int) {
+	for _, p := range s.promises.list {
+		if s.queueOf(p) == queue {
+			own++
+		}
+	}
+	return own
+}
+
+// rank gives a promise that is made its place in its pass: before those that make way for it, else behind all.
+func (s laying) rank(p *promise) {
+	all := &s.promises
+	p.rank, all.ranks = all.ranks, all.ranks+1
+	at := slices.IndexFunc(all.list, func(other *promise) bool { return other.entitled == p.entitled && s.yields(other, p) })
+	if at < 0 {
+		return
+	}
+	p.rank = all.list[at].rank
+	for _, other := range all.list {
+		if other.rank >= p.rank {
+			other.rank++
+		}
+	}
+}
+
+// goesBefore says whether what would start of a workload in a form, or what it grows by beyond its minimum, is of the
+// leaf of who has a promise and stands before it (O1).
+func (s laying) goesBefore(i int32, f *cluster.Form, grows bool, p *promise) bool {
+	if other := s.world.FormOf(&s.world.Works[p.work], p.form); grows && other.Priority == f.Priority {
+		return false // who is below a minimum goes before who is at one
+	}
+	return s.standsBefore(i, f, p)
+}
+
+// standsBefore says whether a form of a workload is in the leaf of who has a promise, and stands
+// before it, were neither to hold anything (O1).
+func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
+	return division.Of(s.world).Precedes(i, f, p.work, p.form)
+}
+
+// A notYet is from when on a workload may be promised something, as it may not start at once for the sake of another.
+type notYet struct {
+	from int64
+	why  *cluster.Verdict
+}
+
+// exposes says whether a workload that has been refused may not start as things stand, since that would give somebody a
+// right to what ran (M9): it can when something has ended, at the earliest.
+func (s laying) exposes(it queue.Item) (not notYet) {
+	if s.phase == withinLines {
+		return not
+	}
+	at := slices.IndexFunc(s.exposures, func(one exposure) bool { return one.work == it.ID && one.why.Form == it.Form })
+	if at < 0 || s.layAgain() != nil {
+		return not
+	}
+	not.why, not.from = &s.exposures[at].why, cluster.Never
+	if next, some := s.promises.profile.NextEnd(max(s.world.Now, 0)); some {
+		not.from = next
+	}
+	return not
+}
+
+// heed has a promise of which the time has come be put off where its workload may not start for the sake of another,
+// to whom it yields, and be tried at once again where that is so no more.
+func (s laying) heed(p *promise, not notYet) error {
+	switch {
+	case not.why == nil && p.from > 0 && s.phase != withinLines:
+		p.from, p.tried, p.sought = 0, 0, 0
+		return nil
+	case not.why == nil || !s.behind().hasComeFor(p):
+		return nil
+	}
+	if err := s.layAgain(); err != nil {
+		return err
+	}
+	cause := cluster.NewVerdict(cluster.Yields, p.form, s.index)
+	cause.Workload = not.why.Workload
+	s.promises.profile.Release(p.work)
+	s.forgoing().giveUp(p.stays)
+	p.from, p.sought = not.from, 0
+	if s.seek(p, placement.Window{From: p.from, Before: placement.Never, Duration: s.lasts(p)}) {
+		s.later(p, &cause)
+		s.hold(p)
+	} else {
+		s.withdraw(p, &cause)
+	}
+	s.changed()
+	return nil
+}
