@@ -21,12 +21,12 @@ type MismatchError struct {
 	Problem string
 }
 
-// Error is "plan does not match the state: path: problem".
+// Error is "allot: plan does not match the state: path: problem".
 func (e *MismatchError) Error() string {
 	if e.Path == "" {
-		return "plan does not match the state: " + e.Problem
+		return "allot: plan does not match the state: " + e.Problem
 	}
-	return "plan does not match the state: " + e.Path + ": " + e.Problem
+	return "allot: plan does not match the state: " + e.Path + ": " + e.Problem
 }
 
 // Apply returns the state in which p has been carried out in full, and nothing

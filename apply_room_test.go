@@ -462,5 +462,5 @@ func ExampleBeginSome() {
 	// Output:
 	// low is terminating on n [0]
 	// high is claimed on n [0]
-	// plan does not match the state: actions[1].after[0]: "low" keeps its places, as actions[0] is left out
+	// allot: plan does not match the state: actions[1].after[0]: "low" keeps its places, as actions[0] is left out
 }

@@ -213,8 +213,8 @@ func TestApplyMismatch(t *testing.T) {
 		p    *Plan
 		want string
 	}{
-		{nil, nil, "plan does not match the state: no state or no plan"},
-		{&State{Revision: "1"}, &Plan{}, `plan does not match the state: revision: "" is not the state's, "1"`},
+		{nil, nil, "allot: plan does not match the state: no state or no plan"},
+		{&State{Revision: "1"}, &Plan{}, `allot: plan does not match the state: revision: "" is not the state's, "1"`},
 	} {
 		if _, err := Apply(c.s, c.p); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)

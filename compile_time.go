@@ -212,12 +212,11 @@ func (w *world) compilePromise(k *cluster.Work, given *Promise) *cluster.Promise
 		At: micros(given.At), Entitled: given.Entitled, Form: int16(given.Form), Made: micros(given.Made), First: micros(given.First),
 	}
 	if given.Rule == ByGathering {
-		out.At, out.Gathers, out.First = cluster.Never, true, cluster.Never
+		out.At, out.Gathers = cluster.Never, true
 	}
 	names := w.setNames(k, out.Form)
 	f := w.FormOf(k, out.Form)
-	for i := range given.Tasks {
-		t := &given.Tasks[i]
+	for _, t := range inOrder(given.Tasks, names) {
 		set, node := slices.Index(names, t.PodSet), cluster.TaskPlace{Index: int32(t.Index)}
 		if set < 0 {
 			set = math.MaxInt16 // of no pod set: it asks something else now
@@ -232,12 +231,36 @@ func (w *world) compilePromise(k *cluster.Work, given *Promise) *cluster.Promise
 		}
 		out.Tasks = append(out.Tasks, node)
 	}
-	slices.SortStableFunc(out.Tasks, func(a, b cluster.TaskPlace) int {
-		if a.Set != b.Set {
-			return int(a.Set - b.Set)
+	return out
+}
+
+// inOrder returns places in the order of the pod sets of their form, and then of the tasks; those of what is no pod set
+// of it any more come last.
+func inOrder(places []Placement, names []string) []Placement {
+	rank := func(t *Placement) int {
+		if at := slices.Index(names, t.PodSet); at >= 0 {
+			return at
 		}
-		return int(a.Index - b.Index)
+		return len(names)
+	}
+	out := slices.Clone(places)
+	slices.SortFunc(out, func(a, b Placement) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index),
+			cmp.Compare(a.Node, b.Node), slices.Compare(a.Devices, b.Devices))
 	})
+	return out
+}
+
+// toldOnce is a promise of the state as a plan tells it, whatever the order of the lists of the state is (S3), and
+// whatever finer digits its times have (V1).
+func toldOnce(given *Promise, names []string) Promise {
+	out := clonePromise(*given)
+	out.At, out.Made, out.First = timeOf(micros(given.At)), timeOf(micros(given.Made)), timeOf(micros(given.First))
+	for i := range out.Tasks {
+		slices.Sort(out.Tasks[i].Devices)
+	}
+	out.Tasks = inOrder(out.Tasks, names)
+	slices.Sort(out.WaitsFor)
 	return out
 }
 
@@ -257,7 +280,7 @@ func (w *world) writeReservations(plan *Plan, d *cluster.Decision) {
 			out.Promise.Rule = ByGathering
 		}
 		if r.Change == cluster.Withdrawn && w.source(k).Reserved != nil {
-			out.Promise = clonePromise(*w.source(k).Reserved)
+			out.Promise = toldOnce(w.source(k).Reserved, w.setNames(k, r.Promise.Form))
 			if out.Promise.Rule == ByGathering && k.NotBefore >= 0 {
 				out.NotBefore = timeOf(k.NotBefore)
 			}

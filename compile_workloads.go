@@ -114,8 +114,8 @@ func (w *world) newRare(given *Workload) *cluster.Rare {
 	if w.isEarly(given) {
 		out.NotBefore = micros(w.notBefore(given))
 	}
-	if latest := w.latestStart(given); latest != cluster.Never {
-		out.Due = latest - cluster.Never
+	if given.Deadline != (Deadline{}) {
+		out.Due = given.Deadline.latestStart(w.timesInFirst(given)) - cluster.Never
 	}
 	return out
 }

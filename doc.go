@@ -152,7 +152,9 @@
 // For t tasks, n nodes and q queues in a tree of some depth about O(t·(depth·log
 // q + log n)), beside checking and sorting the state. Identical requests are
 // compiled once, and what found no place is not searched for again while nothing
-// is freed. Making room costs more: bounds come first, which tell the hopeless
+// is freed. A constraint of the topology costs a look at the domains that it allows, for each
+// unit by which work grows once more; and each promise ([ReservePolicy]) is laid beside all
+// others, and tried again when one of them moves. Making room costs more: bounds come first, which tell the hopeless
 // cheaply, and the search behind them is counted and capped ([Policy.SearchBudget]), as
 // is what all searches for room and under constraints cost together, by the nodes, the
 // workloads and what runs: in a state that is made to be dear many end there, and the

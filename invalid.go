@@ -12,8 +12,9 @@ import (
 // The zero FaultCode is no fault.
 type FaultCode uint8
 
-// The codes of [Check] (V1). Whatever the code, [Fault.Path] says where,
-// [Fault.Value] what stands there and [Fault.Want] what would be right.
+// The codes of [Check] (V1), which are named Fault, and of [Plan.Warnings], which are named Warn: no
+// error holds one of these. Whatever the code, [Fault.Path] says where, [Fault.Value] what stands
+// there and [Fault.Want] what would be right.
 const (
 	// FaultEmpty: a name, or a list that needs an entry, is empty.
 	FaultEmpty FaultCode = iota + 1
@@ -190,7 +191,8 @@ const (
 	// FaultUnknownReservation: no reservation has this ID.
 	FaultUnknownReservation
 
-	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline (B11).
+	// WarnDeadlineMissed: a workload that waits can no longer meet its deadline, or does not by
+	// the start that the plan promises to it (B11).
 	WarnDeadlineMissed
 
 	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no

@@ -225,6 +225,14 @@ func permuted(s *State, random *rand.Rand) *State {
 			k.Tasks[j].Devices = shuffle(k.Tasks[j].Devices, random)
 		}
 		k.Groups, k.ExitActions = shuffle(k.Groups, random), shuffle(k.ExitActions, random)
+		if k.Reserved != nil {
+			promise := clonePromise(*k.Reserved)
+			promise.Tasks, promise.WaitsFor = shuffle(promise.Tasks, random), shuffle(promise.WaitsFor, random)
+			for j := range promise.Tasks {
+				promise.Tasks[j].Devices = shuffle(promise.Tasks[j].Devices, random)
+			}
+			k.Reserved = &promise
+		}
 	}
 	return &out
 }

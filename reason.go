@@ -172,7 +172,8 @@ const (
 	PlaceGone
 	// Yields, of a promise: it gives way to Workload (B4).
 	Yields
-	// PromiseChanged, of a promise: what it depends on has changed (B7).
+	// PromiseChanged, of a promise: what it depends on has changed (B7). Where Need is not 0 it is how many promises
+	// the policy makes, of Have that there were: in all, or to the workloads of Queue (B4).
 	PromiseChanged
 
 	// ReservationBegan: what it ran on is reserved for others from now, or before, until Until;

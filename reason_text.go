@@ -397,5 +397,12 @@ func (r *Reason) promiseText() string {
 	case Yields:
 		return "it gives way to " + who
 	}
-	return "what it depends on has changed"
+	if r.Need == 0 {
+		return "what it depends on has changed"
+	}
+	to := ""
+	if r.Queue != "" {
+		to = " to " + r.queue()
+	}
+	return "there are " + prose.Count(r.Have, "promise") + to + ", and the policy makes at most " + prose.Decimal(r.Need)
 }

@@ -71,10 +71,11 @@ func (s *Snapshot) Queues() iter.Seq[Queue] { return values(s.nouns.queues) }
 // Pools yields the pools as [Snapshot.Workloads] does workloads.
 func (s *Snapshot) Pools() iter.Seq[Pool] { return values(s.nouns.pools) }
 
-// Reservations yields what people have reserved in the order of its IDs.
+// Reservations yields what people have reserved as [Snapshot.Workloads] does workloads.
 func (s *Snapshot) Reservations() iter.Seq[Reservation] { return values(s.nouns.reserved) }
 
-// Budgets yields the disruption budgets in the order of their owners.
+// Budgets yields the disruption budgets in the order of their owners; what they hold must not be
+// modified either.
 func (s *Snapshot) Budgets() iter.Seq[DisruptionBudget] { return values(s.nouns.budgets) }
 
 func values[T any](t table.Table[T]) iter.Seq[T] {

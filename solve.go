@@ -10,15 +10,17 @@ import (
 // why, and the fair shares behind it. It depends on nothing but s and modifies
 // nothing of it; the same state gives the same plan, bit for bit (S1).
 //
-// The error is an [*InvalidError] that names every fault of the state; a full
-// cluster is no error. A nil state is the zero State.
+// The error is an [*InvalidError] that names every fault of the state, or any other,
+// which tells of a fault of the library; a full cluster is no error. A nil state is the
+// zero State.
 //
 // It is [NewSnapshot], [Snapshot.Decide] and [Decision.Plan] in one, from scratch:
 // the same rules by the same code, and nothing is kept. A host that solves again and again
 // keeps a [Snapshot].
 //
 // For n nodes, q queues and t tasks the cost is about O(t·(log q·depth + log
-// n)) and the checking and sorting of the state.
+// n)) and the checking and sorting of the state, and more where room is made, where a topology
+// constrains what starts or grows, and where much is promised ahead.
 func Solve(s *State) (*Plan, error) {
 	return SolveContext(context.Background(), s)
 }

@@ -183,6 +183,8 @@ func TestReasonTexts(t *testing.T) {
 		{Code: PlaceGone},
 		{Code: Yields, Workload: "g2"},
 		{Code: PromiseChanged},
+		{Code: PromiseChanged, Have: 2, Need: 1},
+		{Code: PromiseChanged, Queue: "q", Have: 3, Need: 2},
 		{Code: ReservationBegan, Reservation: "m 1", Until: time.Date(2026, 1, 31, 13, 0, 0, 0, time.UTC)},
 		{Code: ReservationBegan, Reservation: "m1"},
 		{Code: Behind, Workload: "w 1"},

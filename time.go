@@ -24,7 +24,8 @@ type Durations struct {
 }
 
 // A Deadline says until when a workload is of use (B11). It is told when it can no longer
-// be met, and goes before others under [Policy.DeadlinesFirst]; nothing is dropped for it.
+// be met, or is not by the start that the workload is promised, and goes before others under
+// [Policy.DeadlinesFirst]; nothing is dropped for it.
 // The zero Deadline is none.
 type Deadline struct {
 	// Start is the latest start, End the latest end; zero is none.
@@ -59,7 +60,7 @@ type Promise struct {
 	// who have its places, or what its queue may use, or are promised them before it. Whom these wait for is not told again.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Made is when this promise was made, First the time that the workload was first
-	// promised: At, as it was then.
+	// promised: At, as it was then; zero where none has been known yet.
 	Made  time.Time `json:"made,omitzero"`
 	First time.Time `json:"first,omitzero"`
 }
@@ -119,10 +120,11 @@ type ReservePolicy struct {
 	// it is promised anything; absent is 0.
 	After quota.Bound `json:"after,omitzero"`
 	// MaxPromises is how many promises the workloads of one queue have at most (B4); 0 is
-	// no bound.
+	// no bound. Of what has been promised, the last beyond it, and beyond Depth, are withdrawn.
 	MaxPromises int `json:"maxPromises,omitzero"`
 	// MaxHeldPercent is what promises may keep idle, in percent of the pool's devices;
-	// MaxHold for how many seconds. Absent bounds nothing.
+	// MaxHold for how many seconds. Both are asked of a promise when it is made, and not
+	// again while it is kept (B7). Absent bounds nothing.
 	MaxHeldPercent quota.Bound `json:"maxHeldPercent,omitzero"`
 	MaxHold        quota.Bound `json:"maxHold,omitzero"`
 	// ChargeHeld: what promises keep idle counts as used by their queues (B4): the plan tells

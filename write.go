@@ -24,7 +24,7 @@ func (w *world) write(d *cluster.Decision) (*Plan, error) {
 	plan.Shares = w.writeShares()
 	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
-	plan.Warnings = append(plan.Warnings, w.deadlineWarnings()...)
+	plan.Warnings = append(plan.Warnings, w.deadlineWarnings(plan.Reservations)...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
 	sortWarnings(plan.Warnings)
 	return plan, nil

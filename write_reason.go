@@ -92,7 +92,7 @@ func (t *teller) reason(v *cluster.Verdict) Reason {
 	}
 	if v.Reservation >= 0 {
 		of := &t.state.Reservations[v.Reservation]
-		out.Reservation, out.Until = of.ID, of.Until
+		out.Reservation, out.Until = of.ID, timeOf(micros(of.Until))
 	}
 	if v.Node >= 0 {
 		out.Node = t.state.Nodes[v.Node].ID

@@ -26,7 +26,7 @@ func constant(r Remedy) candidate {
 }
 
 // errFound ends the search for the second of two changes.
-var errFound = errors.New("allot: found")
+var errFound = errors.New("explain: found")
 
 // The bounds of the search for two changes together: how many first ones are followed,
 // how many decisions are made for each, and how many pairs are told.

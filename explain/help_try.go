@@ -9,7 +9,7 @@ import (
 )
 
 // errSpent ends the search for one kind.
-var errSpent = errors.New("allot: no decisions are left")
+var errSpent = errors.New("explain: no decisions are left")
 
 // A helper looks for what helps one workload.
 type helper struct {

@@ -72,8 +72,8 @@ const tickFactor = 0xfd3e0c0cf486c175
 // unit, times in microseconds; amounts times times stay below 2^127 for every amount of 2^53
 // and time before the year 10000.
 //
-// A History is a value: Add returns another. The zero History is one of no period; make it
-// by [NewHistory].
+// A History is a value: Add returns another. The zero History is one of the shortest half-life;
+// make it by [NewHistory].
 type History struct {
 	decay Decay
 	tick  int64 // microseconds
@@ -103,7 +103,8 @@ func (h History) Until() int64 { return h.until }
 // nothing; negative amounts are 0.
 func (h History) Add(until, used, capacity int64) History {
 	used, capacity = max(0, used), max(0, capacity)
-	alike := 0 // whole ticks so far
+	h.tick = max(1, h.tick) // of the zero History
+	alike := 0              // whole ticks so far
 	for h.until < until {
 		end := min(until, h.nextTick())
 		long := uint64(end - h.until)

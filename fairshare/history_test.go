@@ -66,6 +66,15 @@ func TestHistoryByHand(t *testing.T) {
 	}
 }
 
+// The zero History is one of the shortest half-life, and no panic (V1).
+func TestZeroHistory(t *testing.T) {
+	var zero fairshare.History
+	got, want := zero.Add(1000, 1, 2), fairshare.NewHistory(fairshare.HalfLife, 0, 0).Add(1000, 1, 2)
+	if got != want {
+		t.Errorf("the zero History adds up %+v, one of no period %+v", got.Usage(), want.Usage())
+	}
+}
+
 // B12: a time cut into any pieces gives the same history; and what is forgotten is what the
 // definition says, tick by tick.
 func TestHistorySplitsNothing(t *testing.T) {

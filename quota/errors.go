@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// What an error of this package is about; test with [errors.Is].
+// What an [Error] of this package is about, which names the package before it; test with
+// [errors.Is].
 var (
 	// ErrOverflow: an amount or a sum would exceed [MaxSum].
 	ErrOverflow = errors.New("overflow")

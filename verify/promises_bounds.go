@@ -141,7 +141,6 @@ func (q *verifiedQueue) isIn(other *verifiedQueue) bool {
 func (v *promising) bounds() {
 	type counted struct {
 		all, idle int64
-		made      map[*verifiedQueue]bool
 		own       map[*verifiedQueue]int
 		still     bool
 		first     *promised
@@ -151,7 +150,7 @@ func (v *promising) bounds() {
 		pool := p.form.queue.pool
 		c := pools[pool]
 		if c == nil {
-			c = &counted{made: make(map[*verifiedQueue]bool), own: make(map[*verifiedQueue]int), still: true}
+			c = &counted{own: make(map[*verifiedQueue]int), still: true}
 			pools[pool] = c
 		}
 		c.all++
@@ -162,7 +161,7 @@ func (v *promising) bounds() {
 		if p.source.Change != allot.PromiseMade {
 			continue
 		}
-		if c.made[p.form.queue] = true; idle > 0 { // which else adds nothing to what the others keep
+		if idle > 0 { // which else adds nothing to what the others keep
 			c.first = cmp.Or(c.first, p)
 		}
 		r := &pool.policy.Reserve
@@ -182,8 +181,8 @@ func (v *promising) bounds() {
 			v.fail("reservations", rulePromises, "pool %q makes %d promises, at most %d", pool.id, c.all, most)
 		}
 		for _, q := range pool.queues {
-			if r.MaxPromises > 0 && c.made[q] && c.own[q] > r.MaxPromises {
-				v.fail("reservations", rulePromises, "queue %q is made %d promises, at most %d", q.id, c.own[q], r.MaxPromises)
+			if r.MaxPromises > 0 && c.own[q] > r.MaxPromises {
+				v.fail("reservations", rulePromises, "queue %q has %d promises, at most %d", q.id, c.own[q], r.MaxPromises)
 			}
 		}
 		if most := r.MaxHeldPercent; most.Given() && !most.IsUnlimited() && c.first != nil && c.still && c.idle > 0 && !v.leaves(pool) {
@@ -283,6 +282,9 @@ func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWo
 		wrong = now <= before
 	case allot.PromiseWithdrawn:
 	}
+	if first := firstOf(was, is); r.Change != allot.PromiseMade && micros(is.First) != first {
+		v.fail(at, ruleKept, "%q was first promised %s", r.Workload, text(first))
+	}
 	if wrong {
 		v.fail(at, ruleKept, "it is told as %v: promised %s, before %s", r.Change, text(now), text(before))
 	}
@@ -299,6 +301,15 @@ func timeOf(p *allot.Promise) int64 {
 		return forever
 	}
 	return micros(p.At)
+}
+
+// firstOf is the time that a workload was first promised, where what it was promised before is known: that of now where
+// places were gathered for it and no time had been known.
+func firstOf(was, is *allot.Promise) int64 {
+	if was.Rule == allot.ByGathering && was.First.IsZero() {
+		return micros(is.At)
+	}
+	return micros(was.First)
 }
 
 // samePlaces says whether two lists have the same places for the same tasks.

@@ -116,6 +116,7 @@ func promiseMutants() []mutant {
 		{"B7", "reservations", "forgotten", onPlan(func(p *allot.Plan) { p.Reservations = p.Reservations[:1] })},
 		{"B7", late, "kept, of nothing", on(promisedLate, func(r *allot.PlannedReservation) { r.Change = allot.PromiseKept })},
 		{"B7", late, "another first time", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.First = sceneNow })},
+		{"B7", wide, "another first time than before", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.First = sceneNow.Add(hours(1)) })},
 		{"B7", late, "in the past", on(promisedLate, func(r *allot.PlannedReservation) { r.Promise.At = sceneNow.Add(-hours(1)) })},
 		{"B8", late, "let go, and nothing was gathered", on(promisedLate, func(r *allot.PlannedReservation) { r.NotBefore = sceneNow.Add(hours(1)) })},
 		{"B9", wide + ".promise.tasks[1]", "reserved by then", func(s *allot.State, _ *allot.Plan) {

@@ -165,10 +165,10 @@ type Error struct {
 	Violations []Violation
 }
 
-// Error lists the violations, one a line.
+// Error is "verify: unlawful plan, violations: n", and the violations, one a line.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "unlawful plan, violations: %d", len(e.Violations))
+	fmt.Fprintf(&b, "verify: unlawful plan, violations: %d", len(e.Violations))
 	for _, v := range e.Violations {
 		b.WriteString("\n\t")
 		b.WriteString(v.String())

@@ -58,7 +58,7 @@ func TestVerifyLawful(t *testing.T) {
 	if err := Plan(&allot.State{}, none); err != nil {
 		t.Errorf("zero state: %v", err)
 	}
-	want := "unlawful plan, violations: 1\n\t: no state or no plan (S1)"
+	want := "verify: unlawful plan, violations: 1\n\t: no state or no plan (S1)"
 	if err := Plan(nil, nil); err == nil || err.Error() != want {
 		t.Errorf("no state: %v", err)
 	}

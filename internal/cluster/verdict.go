@@ -110,7 +110,7 @@ const (
 	PlaceGone
 	// Yields: the promise gives way to another workload (B4).
 	Yields
-	// PromiseChanged: something else has changed since it was promised (B7).
+	// PromiseChanged: something else has changed since it was promised (B7); with Need it is that no more are promised.
 	PromiseChanged
 	// ReservationBegan: what it stood on has been reserved for others (B9).
 	ReservationBegan

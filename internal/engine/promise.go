@@ -140,11 +140,10 @@ func (s promising) keep() error {
 			s.promises.withdrawn = append(s.promises.withdrawn, &promise{work: i, was: k.Reserved, cause: &v})
 		}
 	}
-	s.laying().rankKept()
-	for len(s.promises.list) > s.pool.Policy.Reserve.Depth { // of a policy that promised more
-		last := s.promises.list[len(s.promises.list)-1]
-		v := cluster.NewVerdict(cluster.PromiseChanged, last.form, s.index)
-		s.withdraw(last, &v)
+	laying := s.laying()
+	laying.rankKept()
+	for last := laying.tooMany(nil); last != nil; last = laying.tooMany(nil) { // of a policy that promised more
+		s.withdraw(last, s.telling().tooMany(last))
 	}
 	_, err := s.improve()
 	return err

@@ -98,9 +98,6 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		p, lifted, found = s.layNew(it, false)
 	}
 	if found {
-		if p.first = p.at; p.gathers {
-			p.first = cluster.Never
-		}
 		if gone := slices.IndexFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }); gone >= 0 {
 			before := all.withdrawn[gone] // what is said of it is said against what the state has
 			p.was, p.cause, p.first = before.was, before.cause, before.was.First

@@ -73,38 +73,46 @@ func (s laying) yields(p, to *promise) bool {
 
 // staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
 func (s laying) staying(to *promise) (all, own int) {
-	w := s.world
 	for _, p := range s.promises.list {
 		if s.yields(p, to) {
 			continue
 		}
 		all++
-		if w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[to.work], to.form).Queue {
+		if s.queueOf(p) == s.queueOf(to) {
 			own++
 		}
 	}
 	return all, own
 }
 
-// tooMany is the last promise that has to go for one that has been made, as there may not be so many in all, or of its
-// queue (B4), or nil.
+// tooMany is the last promise that has to go for one that has been made, or at all for nil, as there may not be so many
+// in all, or of one queue (B4), or nil.
 func (s laying) tooMany(made *promise) *promise {
-	w, r, own := s.world, &s.pool.Policy.Reserve, 0
-	isOwn := func(p *promise) bool {
-		return w.FormOf(&w.Works[p.work], p.form).Queue == w.FormOf(&w.Works[made.work], made.form).Queue
-	}
-	for _, p := range s.promises.list {
-		if isOwn(p) {
-			own++
-		}
-	}
-	tooMany, tooManyOwn := len(s.promises.list) > r.Depth, r.MaxPromises > 0 && own > r.MaxPromises
+	r := &s.pool.Policy.Reserve
 	for _, p := range slices.Backward(s.promises.list) {
-		if s.yields(p, made) && (tooMany || tooManyOwn && isOwn(p)) {
+		if made != nil && !s.yields(p, made) {
+			continue
+		}
+		if len(s.promises.list) > r.Depth || r.MaxPromises > 0 && s.ofQueue(s.queueOf(p)) > r.MaxPromises {
 			return p
 		}
 	}
 	return nil
+}
+
+// queueOf is where a promise is charged.
+func (s laying) queueOf(p *promise) int32 {
+	return s.world.FormOf(&s.world.Works[p.work], p.form).Queue
+}
+
+// ofQueue is how many promises there are of a queue.
+func (s laying) ofQueue(queue int32) (own int) {
+	for _, p := range s.promises.list {
+		if s.queueOf(p) == queue {
+			own++
+		}
+	}
+	return own
 }
 
 // rank gives a promise that is made its place in its pass: before those that make way for it, else behind all.

@@ -425,11 +425,12 @@ func (s promising) isOfAnother(p *promise, i int32) bool {
 // ratherWaits says whether a workload has a promise that is so near that it makes no room
 // (B4).
 func (s promising) ratherWaits(i int32) bool {
-	if len(s.promises.list) == 0 {
+	near := s.pool.Policy.Reserve.RatherWait
+	if near == 0 || len(s.promises.list) == 0 {
 		return false
 	}
 	p := s.of(i)
-	return p != nil && !p.gathers && p.at <= cluster.TimeAfter(max(s.world.Now, 0), s.pool.Policy.Reserve.RatherWait) && s.pool.Policy.Reserve.RatherWait > 0
+	return p != nil && !p.gathers && p.at <= cluster.TimeAfter(max(s.world.Now, 0), near)
 }
 
 // seek finds the earliest time and places of a promise in a window.

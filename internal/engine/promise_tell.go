@@ -32,12 +32,25 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	case was < w.Now && s.stillLeaving(p) != cluster.None:
 		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p)
 	default:
-		if by, ran := s.inTheWay(p, was); by != cluster.None {
+		if by, begun := s.inTheWay(p, was); by != cluster.None {
 			v.Code, v.Workload = cluster.Yields, by
-			if ran {
+			if begun {
 				v.Code = cluster.Overruns
 			}
 		}
+	}
+	return &v
+}
+
+// tooMany is the cause of a promise that goes as the policy makes fewer than there are, in all or to its queue.
+func (s telling) tooMany(p *promise) *cluster.Verdict {
+	r, all := &s.pool.Policy.Reserve, len(s.promises.list)
+	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
+	if all > r.Depth {
+		v = v.Counting(int64(all), int64(r.Depth))
+	} else {
+		v = v.Counting(int64(s.laying().ofQueue(s.laying().queueOf(p))), int64(r.MaxPromises))
+		v.Queue = s.laying().queueOf(p)
 	}
 	return &v
 }
@@ -91,10 +104,10 @@ func (s telling) stillLeaving(p *promise) int32 {
 }
 
 // inTheWay is the first workload, by ID, that stands on places of a promise at its time and without which
-// that would stand, and whether what does so ran in the state; else the first that is promised them; else, as
+// that would stand, and whether what does so had begun in the state; else the first that is promised them; else, as
 // it is only together that they are in the way, the first that stands there, of those to whom it may have to yield
 // if there are any; none is nobody.
-func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
+func (s telling) inTheWay(p *promise, at int64) (by int32, begun bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
 	held := profile.Release(p.work)
@@ -113,7 +126,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 	order := slices.SortedFunc(maps.Keys(there), w.CompareIDs)
 	for _, i := range order {
 		if s.standsWithout(&then, i, there[i]) {
-			return i, slices.ContainsFunc(there[i], func(one *cluster.Seat) bool { return one.Origin >= 0 })
+			return i, slices.ContainsFunc(there[i], s.hadBegun)
 		}
 	}
 	for _, alone := range [...]bool{true, false} {
@@ -130,10 +143,15 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, ran bool) {
 		}
 		if len(order) > 0 {
 			by = order[max(0, slices.IndexFunc(order, func(i int32) bool { return s.mayYieldTo(p, i) }))]
-			return by, slices.ContainsFunc(there[by], func(one *cluster.Seat) bool { return one.Origin >= 0 })
+			return by, slices.ContainsFunc(there[by], s.hadBegun)
 		}
 	}
 	return by, false
+}
+
+// hadBegun says whether a task had begun in the state: one that only claims its place overruns nothing.
+func (s telling) hadBegun(one *cluster.Seat) bool {
+	return one.Origin >= 0 && s.world.Holdings[one.Origin].Begun
 }
 
 // mayYieldTo says whether a promise may have to yield to a workload: not where that is of its leaf and stands behind it.
@@ -294,14 +312,11 @@ func (s telling) told(p *promise) cluster.Reservation {
 	}}
 	slices.SortFunc(out.Promise.WaitsFor, w.CompareIDs)
 	out.Promise.WaitsFor = slices.Compact(out.Promise.WaitsFor) // some of it may be leaving, and something promised to it
-	if p.was == nil {                                           // where it was in between nobody is told
-		out.Promise.First = p.at
-	}
 	if p.gathers {
 		out.Promise.At, out.Promise.Gathers = cluster.Never, true
-		if p.was == nil {
-			out.Promise.First = cluster.Never
-		}
+	}
+	if p.was == nil || p.was.Gathers && p.first < 0 { // where it was in between nobody is told
+		out.Promise.First = out.Promise.At
 	}
 	var counts []int32
 	for set, n := range p.unit.Add {

@@ -174,9 +174,9 @@ func (s diagnosis) explain(i int32, f int16) ([]cluster.Verdict, error) {
 	if asked.blocker == cluster.None && !s.wasTried(i, f) {
 		asked.blocker = s.enqueuing().stoppedBy(i, f)
 	}
-	fresh := k.Live < 0 || !w.Holds(k)
+	fresh, key := k.Live < 0 || !w.Holds(k), answered{asked, priority, s.promising().ratherWaits(i)}
 	if fresh {
-		if known, ok := s.answers[answered{asked, priority}]; ok {
+		if known, ok := s.answers[key]; ok {
 			return known, nil
 		}
 	}
@@ -186,16 +186,17 @@ func (s diagnosis) explain(i int32, f int16) ([]cluster.Verdict, error) {
 	}
 	reasons, composed, err := s.answer(i, priority, asked, held)
 	if err == nil && fresh && !composed { // else it is as quick to compose them again
-		s.answers[answered{asked, priority}] = reasons
+		s.answers[key] = reasons
 	}
 	return reasons, err
 }
 
-// An answered is a question and the priority, which decides whom it may
-// preempt.
+// An answered is a question, the priority, which decides whom it may preempt, and
+// whether it makes no room as it rather waits for what it is promised (B4).
 type answered struct {
 	question
-	priority int32
+	priority    int32
+	ratherWaits bool
 }
 
 // answer works the reasons out: if it can never run, only why; else every

@@ -60,10 +60,11 @@ func appendNamed(reasons, lack []cluster.Verdict, asked question) []cluster.Verd
 	return reasons
 }
 
-// whyNoRoom is why no room is made for the workload; nothing where it has not come to that.
+// whyNoRoom is why no room is made for the workload; nothing where it has not come to that, or where it has been
+// promised something since for which it rather waits (B4).
 func (s diagnosis) whyNoRoom(i, priority int32, asked question, held []int32) ([]cluster.Verdict, error) {
 	switch told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]; {
-	case asked.blocker != cluster.None:
+	case asked.blocker != cluster.None, s.promising().ratherWaits(i):
 		return nil, nil
 	case held != nil:
 		return shielded(s.Solver, s.ownRefusals[i]), nil
