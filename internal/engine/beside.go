@@ -162,38 +162,48 @@ func (s reprieving) besideUnit(o *cluster.OutUnit, d *cluster.Definition) gang.S
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
-	var out gang.Siblings
-	own, all := make(map[[2]int32]bool), make([]int, len(o.Seats))
-	for at := range o.Seats {
-		own[[2]int32{o.Seats[at].Set, o.Seats[at].Index}], all[at] = true, at
+	all := make([]int, len(o.Seats))
+	for at := range all {
+		all[at] = at
 	}
-	for _, h := range s.world.HeldBy(o.Unit.Work) {
-		if !own[[2]int32{h.Set, h.Index}] {
-			out.Held = append(out.Held, h)
-		}
-	}
-	out.Indices = indicesOf(o.Seats, all, len(d.Sets))
-	return out
+	return gang.Siblings{Held: s.heldNow(o.Unit.Work), Indices: indicesOf(o.Seats, all, len(d.Sets))}
 }
 
-// movesApart says whether a unit of a gang with constraints would move while
-// another unit of its workload is out too: where the one goes decides where the
-// other may, and a trial does not tell. Of what was fitted as one (P8) and goes by steps no step moves
-// without the others.
-func (s reprieving) movesApart(o *cluster.OutUnit, d *cluster.Definition) bool {
-	if s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && len(d.Ladder) > 0 && s.hasOtherSteps(o) {
-		return true
-	}
-	if !d.Gang.Constrained() {
-		return false
-	}
-	room := s.pool.Room
-	for id := range room.Of(o.Unit.Work) {
-		if room.Unit(id).Step != o.Unit.Step && room.Taken(id) {
-			return true
+// heldNow is what a workload holds as things stand in the journals: a unit that the trial at
+// hand has taken has left its rows, and one that has a place again holds that.
+func (s reprieving) heldNow(i int32) (held []gang.Held) {
+	w, room, k := s.world, s.pool.Room, &s.world.Works[i]
+	var out []int32 // steps
+	for id := range room.Of(i) {
+		if room.Taken(id) {
+			out = append(out, room.Unit(id).Step)
 		}
 	}
-	return false
+	for at := range w.Room.Seats[i] {
+		if one := &w.Room.Seats[i][at]; !slices.Contains(out, one.Step) {
+			held = append(held, w.HeldIn(k, &one.TaskPlace))
+		}
+	}
+	for _, again := range s.seated {
+		for at := range again.seats {
+			if again.unit.Work == i {
+				held = append(held, w.HeldIn(k, &again.seats[at].TaskPlace))
+			}
+		}
+	}
+	return held
+}
+
+// A seatedUnit is a unit that has its places in the journals, and no rows there yet.
+type seatedUnit struct {
+	unit  *preempt.Unit
+	seats []cluster.Seat
+}
+
+// movesApart says whether a unit of what was fitted as one (P8), and goes by steps, would move
+// without the others.
+func (s reprieving) movesApart(o *cluster.OutUnit, d *cluster.Definition) bool {
+	return s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && len(d.Ladder) > 0 && s.hasOtherSteps(o)
 }
 
 // hasOtherSteps says whether a workload has more than a unit of it, in the table or out.

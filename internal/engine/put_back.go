@@ -385,11 +385,16 @@ func (s reprieving) stays(u *preempt.Unit, seats []cluster.Seat) bool {
 	k := &s.world.Works[u.Work]
 	o := &cluster.OutUnit{Unit: u}
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
-	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o, seats) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+	if !ok || s.movesApart(o, s.world.Definition(k, k.Current)) || !s.takeOld(o, seats) || s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	s.seated = append(s.seated, seatedUnit{u, seats})
+	return true
 }
 
 // leaves takes back what stays has done.
 func (s reprieving) leaves(u *preempt.Unit) error {
+	s.seated = slices.DeleteFunc(s.seated, func(again seatedUnit) bool { return again.unit == u })
 	for _, t := range u.Tasks {
 		if err := s.pool.Index.Give(t.Shape, t.Place); err != nil {
 			return err
@@ -412,6 +417,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
 		return 0, false
 	}
+	s.seated = append(s.seated, seatedUnit{u, seats})
 	k := &s.world.Works[u.Work]
 	d, moved := s.world.Definition(k, k.Current), int64(0)
 	for at := range seats {
