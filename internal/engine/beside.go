@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -198,6 +199,58 @@ func (s reprieving) heldNow(i int32) (held []gang.Held) {
 type seatedUnit struct {
 	unit  *preempt.Unit
 	seats []cluster.Seat
+}
+
+// movingWith are a unit that moves in the trial at hand and those that move as one with it.
+func (s reprieving) movingWith(u *preempt.Unit) (units []cluster.OutUnit) {
+	room := s.pool.Room
+	out := func(u *preempt.Unit) cluster.OutUnit {
+		own, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
+		return cluster.OutUnit{Unit: u, Seats: own, Asked: true}
+	}
+	if !s.moveAsOne(u.Work) {
+		return []cluster.OutUnit{out(u)}
+	}
+	for id := range room.Of(u.Work) {
+		if room.Moving(id) {
+			units = append(units, out(room.Unit(id)))
+		}
+	}
+	slices.SortFunc(units, func(a, b cluster.OutUnit) int { return cmp.Compare(a.Unit.Step, b.Unit.Step) })
+	return units
+}
+
+// moveAsOne says whether units of a workload that move for somebody do so as one: under constraints
+// where the one goes decides where the other may.
+func (s reprieving) moveAsOne(i int32) bool {
+	k := &s.world.Works[i]
+	return s.world.Definition(k, k.Current).Gang.Constrained()
+}
+
+// together is one unit of some of a workload, with all tasks by pod set and the standing of the first.
+func together(units []cluster.OutUnit) cluster.OutUnit {
+	if len(units) == 1 {
+		return units[0]
+	}
+	type task struct {
+		preempt.Task
+		seat cluster.Seat
+	}
+	var tasks []task
+	out, u := units[0], *units[0].Unit
+	u.Charge = nil
+	for i := range units {
+		for at := range units[i].Seats {
+			tasks = append(tasks, task{units[i].Unit.Tasks[at], units[i].Seats[at]})
+		}
+		u.Charge = cluster.Plus(u.Charge, units[i].Unit.Charge, i+1)
+	}
+	slices.SortStableFunc(tasks, func(a, b task) int { return cmp.Compare(a.seat.Set, b.seat.Set) })
+	out.Unit, out.Seats, u.Tasks = &u, nil, nil
+	for i := range tasks {
+		out.Seats, u.Tasks = append(out.Seats, tasks[i].seat), append(u.Tasks, tasks[i].Task)
+	}
+	return out
 }
 
 // movesApart says whether a unit of what was fitted as one (P8), and goes by steps, would move

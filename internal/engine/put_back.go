@@ -406,26 +406,48 @@ func (s reprieving) leaves(u *preempt.Unit) error {
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
 func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
+	if again := s.seatsAgain(u); again != nil { // it has been placed with what it builds on
+		return s.movedGPUs(u, again), true
+	}
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
-	o := &cluster.OutUnit{Unit: u, Asked: true}
-	o.Seats, _ = cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
-	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	units := s.movingWith(u)
+	o := together(units)
+	_, ok := s.pool.Tree.Check(int(u.Leaf), o.Unit.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.Seats)
-	if !ok || s.broken(o) || !s.takeNew(o, seats, anew) ||
-		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
+	if !ok || s.broken(&o) || !s.takeNew(&o, seats, anew) ||
+		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(o.Unit, seats), u.NonPreemptible) != nil {
 		return 0, false
 	}
-	s.seated = append(s.seated, seatedUnit{u, seats})
+	for i := range units {
+		own, _ := cluster.PartSeats(seats, units[i].Unit.Step)
+		s.seated = append(s.seated, seatedUnit{units[i].Unit, own})
+	}
+	return s.movedGPUs(u, s.seatsAgain(u)), true
+}
+
+// seatsAgain are the seats that a unit has in the journals, nil if it has none there.
+func (s reprieving) seatsAgain(u *preempt.Unit) []cluster.Seat {
+	for i := range s.seated {
+		if s.seated[i].unit == u {
+			return s.seated[i].seats
+		}
+	}
+	return nil
+}
+
+// movedGPUs are what moves of a unit that has these seats instead of those in the table.
+func (s reprieving) movedGPUs(u *preempt.Unit, seats []cluster.Seat) (moved int64) {
 	k := &s.world.Works[u.Work]
-	d, moved := s.world.Definition(k, k.Current), int64(0)
+	d := s.world.Definition(k, k.Current)
+	old, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
 	for at := range seats {
-		if seats[at].Node != o.Seats[at].Node || seats[at].Devices != o.Seats[at].Devices {
+		if seats[at].Where() != old[at].Where() {
 			moved += d.Sets[seats[at].Set].Charge.Of(0)
 		}
 	}
-	return moved, true
+	return moved
 }
 
 // chargeAt is what the unit is charged on these seats.
