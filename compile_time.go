@@ -98,7 +98,6 @@ func (w *world) compileTimes(i int32, given *Workload) {
 func (w *world) compileEnd(h *cluster.Holding, given *Workload, t *Task, times *cluster.Times, grace int64) {
 	now := max(w.Now, 0)
 	started := max(micros(t.began()), 0)
-	h.Begun = t.hasBegun()
 	if h.Phase == cluster.Claimed && !h.Begun {
 		started = now
 	}

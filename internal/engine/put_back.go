@@ -196,8 +196,12 @@ func (s reprieving) seatUnit(o *cluster.OutUnit, where seating) (back bool, err 
 }
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
-// rungs (L1): that has no use in another place.
+// rungs (L1), and some of it has yet to start: only what runs can move, and in another place that
+// would start with less than starts together.
 func (s reprieving) broken(o *cluster.OutUnit) bool {
+	if !slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return !s.world.Booking().Ran(&one) }) {
+		return false
+	}
 	d := s.world.Definition(&s.world.Works[o.Unit.Work], s.world.Works[o.Unit.Work].Current)
 	if o.Unit.Step == 0 {
 		return !d.Gang.AtMinimum(s.countsOf(o, d))
