@@ -37,7 +37,12 @@ func (s reprieving) beside(i int32, d *cluster.Definition, unit gang.Unit) gang.
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
-	out := gang.Siblings{Held: s.world.HeldBy(i)}
+	var out gang.Siblings
+	if k := &s.world.Works[i]; k.Live >= 0 && s.world.Live[k.Live].Standing != nil {
+		out.Standing = s.world.Live[k.Live].Standing
+	} else {
+		out.Held = s.world.HeldBy(i)
+	}
 	if d.Gang.Sliced() {
 		for set, n := range unit.Add {
 			out.Indices = append(out.Indices, indicesFor(s.world, i, int32(set), n))
@@ -49,6 +54,9 @@ func (s reprieving) beside(i int32, d *cluster.Definition, unit gang.Unit) gang.
 // indicesFor are the indices that the next n tasks of a pod set will get, as
 // [Booking.continues] gives them.
 func indicesFor(w *cluster.World, i, set, n int32) []int32 {
+	if next, known := w.Booking().NextIndices(i, set, n); known {
+		return next
+	}
 	used := make(map[int32]bool)
 	var lost []int32 // tasks that ran and have no seat now: they are continued first
 	k := &w.Works[i]

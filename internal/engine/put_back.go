@@ -542,5 +542,6 @@ func (s reprieving) seatAgain(o *cluster.OutUnit, seats []cluster.Seat) error {
 func reenter(w *cluster.World, i int32) {
 	k := &w.Works[i]
 	k.Pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one cluster.Seat) bool { return one.Waits() })
+	w.Booking().ForgetGrowth(i)
 	w.Booking().Retell(i)
 }
