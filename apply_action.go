@@ -189,7 +189,7 @@ func (ap *applier) start(at *path, o *order, t *Placement) error {
 		switch _, leaves := ap.leaving[name]; {
 		case w.FormOf(w.Tasks[k]) != o.Form: // another task, which has left by then
 		case leaves && len(o.After) > 0: // it has left so that others can move, and claims another place
-			since, started = w.Tasks[k].Since, w.Tasks[k].began()
+			since, started = w.Tasks[k].Since, w.Tasks[k].goesOnSince()
 		case w.Tasks[k].Phase == Terminating && slices.Contains(o.After, w.ID): // it waits for itself (S5)
 		default:
 			return mismatch(at, "the task is %v on node %q", w.Tasks[k].Phase, w.Tasks[k].Node)
@@ -241,7 +241,7 @@ func (ap *applier) move(old *path, o *order, i int) error {
 	k, was := len(w.Tasks), w.Tasks[ap.held[placeOf(w, t, false)]]
 	w.Tasks = append(w.Tasks, Task{
 		PodSet: t.PodSet, Index: t.Index, Phase: Claimed, Node: t.Node, Devices: slices.Clone(t.Devices),
-		Since: was.Since, Started: was.began(), Until: was.Until, Behind: o.Behind,
+		Since: was.Since, Started: was.goesOnSince(), Until: was.Until, Behind: o.Behind,
 	})
 	ap.held[claim], ap.starting[claim] = k, claimedBy{k, o.waits}
 	return nil

@@ -12,7 +12,7 @@ func (k *Workload) run(task int, now time.Time) {
 	if t.Started.IsZero() {
 		t.Started = now
 	}
-	if t.Started.Equal(t.Since) {
+	if t.Started.Equal(t.Since) || t.Since.IsZero() && t.Started.Unix() == 0 {
 		t.Started = time.Time{} // as it says by itself
 	}
 	k.WaitingSince = time.Time{}
@@ -24,6 +24,15 @@ func (t *Task) began() time.Time {
 		return t.Since
 	}
 	return t.Started
+}
+
+// goesOnSince is when a task that moves began, as its claim says: one of which no time is known began in
+// 1970, so that the claim is told from one that starts.
+func (t *Task) goesOnSince() time.Time {
+	if began := t.began(); !began.IsZero() {
+		return began
+	}
+	return time.Unix(0, 0).UTC()
 }
 
 // hasBegun says whether a task runs, or claims where it moves, and goes on there (B1).

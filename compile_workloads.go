@@ -82,7 +82,7 @@ func (w *world) compileTasks(i int32) {
 		if at := int16(source.FormOf(*task)); at != form {
 			form, names = at, w.setNames(k, at)
 		}
-		h := cluster.Holding{Work: i, Form: form, Phase: cluster.Phase(task.Phase), Since: micros(task.Since)}
+		h := cluster.Holding{Work: i, Form: form, Phase: cluster.Phase(task.Phase), Since: micros(task.Since), Begun: task.hasBegun()}
 		h.Set = int32(slices.Index(names, task.PodSet))
 		h.Index, h.Node = int32(task.Index), w.nodeID[task.Node]
 		for _, device := range task.Devices {

@@ -224,19 +224,16 @@ func (d *deepSearch) tasks(s int32, nodes, tasks []int32, from int, next func() 
 
 // homeOf is the domain in which what is held of a chunk's slice is, −1 if that is
 // none or several.
-func (w *search) homeOf(s int32, chunk []int32, cut Slice) (home placement.Domain, held bool) {
-	home = -1
+func (w *search) homeOf(s int32, chunk []int32, cut Slice) (d placement.Domain, held bool) {
 	slice := w.index(s, chunk[0]) / cut.Size
+	all := w.siblings.Standing.inSlice(s, slice, cut)
 	for i := range w.siblings.Held {
-		h := &w.siblings.Held[i]
-		if h.Node < 0 || h.Set != s || h.Index/cut.Size != slice {
-			continue
+		if h := &w.siblings.Held[i]; h.Node >= 0 && h.Set == s && h.Index/cut.Size == slice {
+			all = all.join(home{w.t.Of(h.Node, cut.Level), true})
 		}
-		at := w.t.Of(h.Node, cut.Level)
-		if at < 0 || held && at != home {
-			return -1, true
-		}
-		home, held = at, true
 	}
-	return home, held
+	if !all.held {
+		return -1, false
+	}
+	return all.domain, true
 }

@@ -12,18 +12,26 @@ import (
 // countHeld tells the parts how many tasks of the set they hold already, and says
 // whether some do.
 func (w *search) countHeld(s int32, parts []part, level placement.Level) (some bool) {
+	if w.siblings.Standing == nil && len(w.siblings.Held) == 0 {
+		return false
+	}
+	first := make(map[placement.Domain]int, len(parts)) // of several parts of a domain
+	for p := range parts {
+		at := w.domainAt(parts[p].domain, level)
+		if _, known := first[at]; at >= 0 && !known {
+			first[at] = p
+			parts[p].had += int64(w.siblings.Standing.in(s, level, at))
+			some = some || parts[p].had > 0
+		}
+	}
 	for i := range w.siblings.Held {
 		h := &w.siblings.Held[i]
-		if h.Node < 0 {
+		if h.Node < 0 || h.Set != s {
 			continue
 		}
-		at := w.t.Of(h.Node, level)
-		for p := range parts {
-			if h.Set == s && at >= 0 && w.domainAt(parts[p].domain, level) == at {
-				parts[p].had++
-				some = true
-				break
-			}
+		if p, in := first[w.t.Of(h.Node, level)]; in {
+			parts[p].had++
+			some = true
 		}
 	}
 	return some

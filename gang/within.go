@@ -28,7 +28,10 @@ type Held struct{ Set, Index, Node int32 }
 // Siblings are the tasks of a gang that have a place already while a unit of it is
 // placed. The zero Siblings are none.
 type Siblings struct {
-	// Held are the placed tasks, none of them in the unit, in any order.
+	// Standing are the placed tasks that are counted already, none of them in the unit; nil is
+	// none.
+	Standing *Standing
+	// Held are the other placed tasks, none of them in the unit, in any order.
 	Held []Held
 	// Indices are, by set, the indices that the tasks of the unit get, in their
 	// order, as many as the unit adds and none of them held: they decide the slice
@@ -291,19 +294,22 @@ func (w *search) candidates(v int32, level placement.Level, where area, c Constr
 // pinned is the domain of a level in which the tasks inside v are that are held,
 // whether there are any, and whether they are in one.
 func (w *search) pinned(v int32, level placement.Level) (d placement.Domain, held, together bool) {
-	d = -1
+	all := home{}
+	for i := v; i < w.g.tree[v].end; i++ {
+		if s := w.g.tree[i].set; s >= 0 {
+			all = all.join(w.siblings.Standing.inSet(s, level))
+		}
+	}
 	for i := range w.siblings.Held {
 		h := &w.siblings.Held[i]
-		if leaf := w.g.leaf[h.Set]; h.Node < 0 || leaf < v || leaf >= w.g.tree[v].end {
-			continue
+		if leaf := w.g.leaf[h.Set]; h.Node >= 0 && leaf >= v && leaf < w.g.tree[v].end {
+			all = all.join(home{w.t.Of(h.Node, level), true})
 		}
-		at := w.t.Of(h.Node, level)
-		if at < 0 || held && at != d {
-			return -1, true, false
-		}
-		d, held = at, true
 	}
-	return d, held, true
+	if !all.held {
+		return -1, false, true
+	}
+	return all.domain, true, all.domain >= 0
 }
 
 // divide parts an area into those that lie in one domain of a level; nodes that

@@ -403,7 +403,13 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 	stays := make([]bool, len(byStanding))
 	for i, id := range byStanding {
 		stays[i] = staying && r.Stays(r.units[id])
+		r.state[id].moving = !stays[i]
 	}
+	defer func() {
+		for _, id := range byStanding {
+			r.state[id].moving = false
+		}
+	}()
 	for i, id := range byStanding {
 		if stays[i] {
 			continue

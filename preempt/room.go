@@ -131,6 +131,7 @@ type unitState struct {
 	bars                 bars
 	alive                bool
 	taken                bool // in the search at hand
+	moving               bool // in the trial at hand, see Moving
 	counted              bool // while it is taken: see fit.counted
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)

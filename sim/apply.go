@@ -121,7 +121,7 @@ func starts(t *allot.Task, now time.Time) {
 	if t.Started.IsZero() {
 		t.Started = now
 	}
-	if t.Started.Equal(t.Since) {
+	if t.Started.Equal(t.Since) || t.Since.IsZero() && t.Started.Unix() == 0 {
 		t.Started = time.Time{}
 	}
 }
@@ -231,7 +231,7 @@ func (e *engine) move(j *job, a *allot.Action, phase allot.Phase) {
 		if i < len(since) {
 			t.Since, t.Started, t.Until = since[i].Since, since[i].Started, since[i].Until
 			if phase == allot.Claimed && t.Started.IsZero() {
-				t.Started = t.Since // it goes on there
+				t.Started = cmp.Or(t.Since, time.Unix(0, 0).UTC()) // it goes on there
 			}
 		}
 		e.addTask(j, t)

@@ -278,7 +278,7 @@ func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifie
 	if why := t.node.claimLost(&w.forms[w.form], t.request, task.devices); why != 0 {
 		return why
 	}
-	if !w.atMinimum(heldTasks) || w.belowLadder() {
+	if !w.onlyMoves() && (!w.atMinimum(heldTasks) || w.belowLadder()) {
 		return allot.ClaimBroken
 	}
 	return 0
@@ -288,7 +288,7 @@ func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifie
 // places (S7), claims of lost places and claims whose places are free (S4).
 func (v *verifier) leftBehind() {
 	for _, w := range v.workOrder {
-		whole := w.atMinimum(heldTasks)
+		whole := w.atMinimum(heldTasks) || w.onlyMoves()
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			now, ok := v.placed(t.Phase)[name]
@@ -344,7 +344,7 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 		return n.claimLost(&w.forms[w.form], v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
 	})
-	fits = fits && w.atMinimum(runningTasks)
+	fits = fits && (w.atMinimum(runningTasks) || w.onlyMoves())
 	move(allot.Running, allot.Claimed)
 	return fits
 }

@@ -150,7 +150,7 @@ func (v *verifier) whole(at spot, a *allot.Action, w *verifiedWorkload, before b
 	if len(f.Groups) > 0 {
 		rule = ruleGroup
 	}
-	if !root.reached(w.counts, runningTasks) {
+	if !root.reached(w.counts, runningTasks) && (fresh > 0 || !w.onlyMoves()) {
 		v.failAt(at, rule, "%q runs below its minimum", a.Workload)
 		return
 	}

@@ -13,17 +13,19 @@ import (
 // HeldBy lists what runs or is claimed of a workload.
 func (w *World) HeldBy(i int32) (held []gang.Held) {
 	k := &w.Works[i]
-	add := func(t *TaskPlace) {
-		node := w.Position[t.Node]
-		if w.Outside(k, t.Node) {
-			node = -1
-		}
-		held = append(held, gang.Held{Set: t.Set, Index: t.Index, Node: node})
-	}
 	for at := range w.Room.Seats[i] {
-		add(&w.Room.Seats[i][at].TaskPlace)
+		held = append(held, w.HeldIn(k, &w.Room.Seats[i][at].TaskPlace))
 	}
 	return held
+}
+
+// HeldIn is a task of a workload that is held at a place, which pins nothing outside its pool (S7).
+func (w *World) HeldIn(k *Work, t *TaskPlace) gang.Held {
+	node := w.Position[t.Node]
+	if w.Outside(k, t.Node) {
+		node = -1
+	}
+	return gang.Held{Set: t.Set, Index: t.Index, Node: node}
 }
 
 // Together says whether what a workload holds keeps its constraints.

@@ -86,7 +86,48 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 		k.Pipelined = k.Pipelined || own[at].Waits()
 	}
 	b.Seats[i] = own
+	w.noteGrowth(i, own, first)
 	NoteAtOnce(w.World, i, own[first:])
+}
+
+// noteGrowth counts where rows stand that a workload with constraints has grown by, those from the
+// first on: the next of many that it grows by asks for that.
+func (w Booking) noteGrowth(i int32, seats []Seat, first int) {
+	k := &w.Works[i]
+	d := w.Definition(k, k.Current)
+	if k.Live < 0 || first == 0 || !d.Gang.Constrained() {
+		return
+	}
+	l := &w.Live[k.Live]
+	if l.Standing == nil {
+		l.Standing, first = gang.NewStanding(w.Pools[w.FormOf(k, k.Current).Pool].Topology, d.Gang), 0
+	}
+	for at := first; at < len(seats); at++ {
+		l.Standing.Add(w.HeldIn(k, &seats[at].TaskPlace))
+	}
+}
+
+// forgetGrowth forgets what is only known of rows that come one after the other.
+func (l *Live) forgetGrowth() { l.Dense, l.Standing = nil, nil }
+
+// ForgetGrowth forgets where rows of a workload stand, as some stand elsewhere now.
+func (w Booking) ForgetGrowth(i int32) {
+	if k := &w.Works[i]; k.Live >= 0 {
+		w.Live[k.Live].forgetGrowth()
+	}
+}
+
+// NextIndices are the indices that the next n tasks of a pod set get where its rows are known to be
+// numbered without a gap, see nextIndex.
+func (w Booking) NextIndices(i, set, n int32) (next []int32, known bool) {
+	k := &w.Works[i]
+	if k.Live < 0 || w.Live[k.Live].Dense == nil || w.Live[k.Live].Dense[set] < 0 {
+		return nil, false
+	}
+	for at := range n {
+		next = append(next, w.Live[k.Live].Dense[set]+at)
+	}
+	return next, true
 }
 
 // room are the seats with room for n more: all of the starts of a solve are cut from few
@@ -257,7 +298,7 @@ func (w Booking) Release(i, step int32) (own []Seat) {
 		return own
 	}
 	l := &w.Live[k.Live]
-	l.Dense = nil
+	l.forgetGrowth()
 	for _, seat := range own {
 		l.Held[seat.Set]--
 		if seat.Claimed {
@@ -277,7 +318,7 @@ func (w Booking) Reprieve(i int32, seats []Seat) {
 		return
 	}
 	l := &w.Live[k.Live]
-	l.Dense = nil
+	l.forgetGrowth()
 	if n := len(w.Definition(k, k.Current).Sets); len(l.Held) != n { // it held something in another form since
 		l.Held = w.NewCounts(n)
 	}
@@ -345,7 +386,7 @@ func (w Booking) countHeld(i int32, seats []Seat, n int32) {
 		return
 	}
 	l := &w.Live[k.Live]
-	l.Dense = nil
+	l.forgetGrowth()
 	for at := range seats {
 		l.Held[seats[at].Set] += n
 	}

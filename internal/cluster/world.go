@@ -264,6 +264,9 @@ type Live struct {
 	// Dense is per pod set how many tasks there are where they are numbered without a
 	// gap, and none where they are not; nil until asked.
 	Dense []int32
+	// Standing is where all of it stands, of what has grown under constraints since it was last
+	// changed otherwise; nil of all else.
+	Standing *gang.Standing
 }
 
 // Status is where a workload stands in this solve.

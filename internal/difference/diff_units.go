@@ -30,6 +30,8 @@ type unitStart struct {
 	// counts of the rows by pod set: what ran, with that what the settling has started, with that
 	// what is free now, and all.
 	ran, stood, free, all []int32
+	// from and of are the rows by step.
+	from, of []int32
 	// first is the step up to which all is the minimum, or what started as one of a ladder.
 	first int32
 	// began says that the minimum starts by a commit, and waits that it claims its places; last is
@@ -133,6 +135,7 @@ func (u *unitStart) part() (steps int32) {
 		}
 	}
 	steps = u.d.GiveSteps(u.seats, append(stages, u.all)...)
+	u.from, u.of = cluster.Group(int(steps), len(u.seats), func(at int) int32 { return u.seats[at].Step })
 	if len(u.d.Ladder) > 0 && slices.Max(u.ran) == 0 {
 		for at := range u.seats {
 			if s := &u.seats[at]; cluster.StartsFresh(*s) && u.Room.Commits[s.Commit].Kind == cluster.Start {
@@ -214,8 +217,8 @@ func (u *unitStart) startAfter(step int32, which func(*cluster.Seat) bool) {
 
 // each does something with what of a step the settling has not told to run.
 func (u *unitStart) each(step int32, do func(*cluster.Seat)) {
-	for at := range u.seats {
-		if s := &u.seats[at]; s.Step == step && !u.Booking().Ran(s) && (u.began || !u.settled(s)) {
+	for _, at := range u.of[u.from[step]:u.from[step+1]] {
+		if s := &u.seats[at]; !u.Booking().Ran(s) && (u.began || !u.settled(s)) {
 			do(s)
 		}
 	}

@@ -394,6 +394,9 @@ func behindWhom(d *cluster.Decision, a *cluster.Action) int32 {
 	}
 	k := &w.Works[a.Work]
 	s := solverOf(w, k, k.Current).behind()
+	if len(s.promises.list) == 0 {
+		return cluster.None
+	}
 	for at := range w.Room.Seats[a.Work] {
 		one := &w.Room.Seats[a.Work][at]
 		if one.Behind == 0 || one.Commit < 0 || !slices.Contains(d.Placed[a.From:a.To], one.TaskPlace) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -36,7 +37,12 @@ func (s reprieving) beside(i int32, d *cluster.Definition, unit gang.Unit) gang.
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
-	out := gang.Siblings{Held: s.world.HeldBy(i)}
+	var out gang.Siblings
+	if k := &s.world.Works[i]; k.Live >= 0 && s.world.Live[k.Live].Standing != nil {
+		out.Standing = s.world.Live[k.Live].Standing
+	} else {
+		out.Held = s.world.HeldBy(i)
+	}
 	if d.Gang.Sliced() {
 		for set, n := range unit.Add {
 			out.Indices = append(out.Indices, indicesFor(s.world, i, int32(set), n))
@@ -48,6 +54,9 @@ func (s reprieving) beside(i int32, d *cluster.Definition, unit gang.Unit) gang.
 // indicesFor are the indices that the next n tasks of a pod set will get, as
 // [Booking.continues] gives them.
 func indicesFor(w *cluster.World, i, set, n int32) []int32 {
+	if next, known := w.Booking().NextIndices(i, set, n); known {
+		return next
+	}
 	used := make(map[int32]bool)
 	var lost []int32 // tasks that ran and have no seat now: they are continued first
 	k := &w.Works[i]
@@ -162,38 +171,100 @@ func (s reprieving) besideUnit(o *cluster.OutUnit, d *cluster.Definition) gang.S
 	if !d.Gang.Constrained() {
 		return gang.Siblings{}
 	}
-	var out gang.Siblings
-	own, all := make(map[[2]int32]bool), make([]int, len(o.Seats))
-	for at := range o.Seats {
-		own[[2]int32{o.Seats[at].Set, o.Seats[at].Index}], all[at] = true, at
+	all := make([]int, len(o.Seats))
+	for at := range all {
+		all[at] = at
 	}
-	for _, h := range s.world.HeldBy(o.Unit.Work) {
-		if !own[[2]int32{h.Set, h.Index}] {
-			out.Held = append(out.Held, h)
+	return gang.Siblings{Held: s.heldNow(o.Unit.Work), Indices: indicesOf(o.Seats, all, len(d.Sets))}
+}
+
+// heldNow is what a workload holds as things stand in the journals: a unit that the trial at
+// hand has taken has left its rows, and one that has a place again holds that.
+func (s reprieving) heldNow(i int32) (held []gang.Held) {
+	w, room, k := s.world, s.pool.Room, &s.world.Works[i]
+	var out []int32 // steps
+	for id := range room.Of(i) {
+		if room.Taken(id) {
+			out = append(out, room.Unit(id).Step)
 		}
 	}
-	out.Indices = indicesOf(o.Seats, all, len(d.Sets))
+	for at := range w.Room.Seats[i] {
+		if one := &w.Room.Seats[i][at]; !slices.Contains(out, one.Step) {
+			held = append(held, w.HeldIn(k, &one.TaskPlace))
+		}
+	}
+	for _, again := range s.seated {
+		for at := range again.seats {
+			if again.unit.Work == i {
+				held = append(held, w.HeldIn(k, &again.seats[at].TaskPlace))
+			}
+		}
+	}
+	return held
+}
+
+// A seatedUnit is a unit that has its places in the journals, and no rows there yet.
+type seatedUnit struct {
+	unit  *preempt.Unit
+	seats []cluster.Seat
+}
+
+// movingWith are a unit that moves in the trial at hand and those that move as one with it.
+func (s reprieving) movingWith(u *preempt.Unit) (units []cluster.OutUnit) {
+	room := s.pool.Room
+	out := func(u *preempt.Unit) cluster.OutUnit {
+		own, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
+		return cluster.OutUnit{Unit: u, Seats: own, Asked: true}
+	}
+	if !s.moveAsOne(u.Work) {
+		return []cluster.OutUnit{out(u)}
+	}
+	for id := range room.Of(u.Work) {
+		if room.Moving(id) {
+			units = append(units, out(room.Unit(id)))
+		}
+	}
+	slices.SortFunc(units, func(a, b cluster.OutUnit) int { return cmp.Compare(a.Unit.Step, b.Unit.Step) })
+	return units
+}
+
+// moveAsOne says whether units of a workload that move for somebody do so as one: under constraints
+// where the one goes decides where the other may.
+func (s reprieving) moveAsOne(i int32) bool {
+	k := &s.world.Works[i]
+	return s.world.Definition(k, k.Current).Gang.Constrained()
+}
+
+// together is one unit of some of a workload, with all tasks by pod set and the standing of the first.
+func together(units []cluster.OutUnit) cluster.OutUnit {
+	if len(units) == 1 {
+		return units[0]
+	}
+	type task struct {
+		preempt.Task
+		seat cluster.Seat
+	}
+	var tasks []task
+	out, u := units[0], *units[0].Unit
+	u.Charge = nil
+	for i := range units {
+		for at := range units[i].Seats {
+			tasks = append(tasks, task{units[i].Unit.Tasks[at], units[i].Seats[at]})
+		}
+		u.Charge = cluster.Plus(u.Charge, units[i].Unit.Charge, i+1)
+	}
+	slices.SortStableFunc(tasks, func(a, b task) int { return cmp.Compare(a.seat.Set, b.seat.Set) })
+	out.Unit, out.Seats, u.Tasks = &u, nil, nil
+	for i := range tasks {
+		out.Seats, u.Tasks = append(out.Seats, tasks[i].seat), append(u.Tasks, tasks[i].Task)
+	}
 	return out
 }
 
-// movesApart says whether a unit of a gang with constraints would move while
-// another unit of its workload is out too: where the one goes decides where the
-// other may, and a trial does not tell. Of what was fitted as one (P8) and goes by steps no step moves
+// movesApart says whether a unit of what was fitted as one (P8), and goes by steps, would move
 // without the others.
 func (s reprieving) movesApart(o *cluster.OutUnit, d *cluster.Definition) bool {
-	if s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && len(d.Ladder) > 0 && s.hasOtherSteps(o) {
-		return true
-	}
-	if !d.Gang.Constrained() {
-		return false
-	}
-	room := s.pool.Room
-	for id := range room.Of(o.Unit.Work) {
-		if room.Unit(id).Step != o.Unit.Step && room.Taken(id) {
-			return true
-		}
-	}
-	return false
+	return s.pool.Policy.Fitting != gang.AnyNodes && d.GPU && len(d.Ladder) > 0 && s.hasOtherSteps(o)
 }
 
 // hasOtherSteps says whether a workload has more than a unit of it, in the table or out.

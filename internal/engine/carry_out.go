@@ -260,27 +260,56 @@ func (s preempting) endsForGood(c preempt.Justification) bool {
 func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 	units := slices.Clone(s.world.Room.Out[first:])
 	preempt.SortToReprieve(units, cluster.OutUnit.Standing)
+	s.seated = s.seated[:0]
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
 		stays[i] = proposal.Staying && s.reprieving().stays(units[i].Unit, units[i].Seats)
 	}
-	for i := range units {
-		units[i].Asked = true
+	for _, turn := range s.reprieving().movesInTurn(units, stays) {
+		turn.Asked = true
 		where := newPlace | stillBegun
 		if proposal.Anew {
 			where = placedAnew | stillBegun
 		}
-		if stays[i] {
+		if turn.stays {
 			where = oldPlace
-			if err := s.reprieving().leaves(units[i].Unit); err != nil {
+			if err := s.reprieving().leaves(turn.Unit); err != nil {
 				return err
 			}
 		}
-		moved, err := s.reprieving().seatUnit(&units[i], where)
+		moved, err := s.reprieving().seatUnit(&turn.OutUnit, where)
 		if err != nil || !moved {
 			return cmp.Or(err, errUnsound)
 		}
 	}
 	s.world.Room.Out = s.world.Room.Out[:first]
 	return nil
+}
+
+// A moveTurn is a unit that finds its place after the others, or stays.
+type moveTurn struct {
+	cluster.OutUnit
+	stays bool
+}
+
+// movesInTurn has what moves as one be one unit, in the turn of the first.
+func (s reprieving) movesInTurn(units []cluster.OutUnit, stays []bool) (turns []moveTurn) {
+	for i := range units {
+		work := units[i].Unit.Work
+		if stays[i] || !s.moveAsOne(work) {
+			turns = append(turns, moveTurn{units[i], stays[i]})
+			continue
+		}
+		if slices.ContainsFunc(turns, func(t moveTurn) bool { return t.Unit.Work == work && !t.stays }) {
+			continue
+		}
+		var with []cluster.OutUnit
+		for j := i; j < len(units); j++ {
+			if units[j].Unit.Work == work && !stays[j] {
+				with = append(with, units[j])
+			}
+		}
+		turns = append(turns, moveTurn{together(with), false})
+	}
+	return turns
 }

@@ -306,6 +306,9 @@ type Solver struct {
 	// waitsForItself: it claims whatever it finds, as tasks of its own are leaving.
 	// inStep: the index has the places that the table has, and no other.
 	claims, leftover, trial, briefly, inStep bool
+	// seated are the units that have got places again since a preemptor was last started for a
+	// trial, or since what it proposes is carried out.
+	seated []seatedUnit
 	// passes is the workload whose promised places were found for the unit at hand, plus one (B6);
 	// 0 is nobody.
 	passes int32

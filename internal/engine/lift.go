@@ -100,7 +100,8 @@ func (s freeStarts) unliftAll(lifts []*lifted) {
 	for _, l := range slices.Backward(lifts) {
 		w.Room.Seats[l.work] = l.before
 		if live := w.Works[l.work].Live; live >= 0 {
-			w.Live[live].Held, w.Live[live].Dense = l.held, nil
+			w.Live[live].Held = l.held
+			w.Booking().ForgetGrowth(l.work)
 		}
 	}
 }

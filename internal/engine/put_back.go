@@ -221,8 +221,12 @@ func (s reprieving) seatUnit(o *cluster.OutUnit, where seating) (back bool, err 
 }
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
-// rungs (L1): that has no use in another place.
+// rungs (L1), and some of it has yet to start: only what runs can move, and in another place that
+// would start with less than starts together.
 func (s reprieving) broken(o *cluster.OutUnit) bool {
+	if !slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return !s.world.Booking().Ran(&one) }) {
+		return false
+	}
 	d := s.world.Definition(&s.world.Works[o.Unit.Work], s.world.Works[o.Unit.Work].Current)
 	if o.Unit.Step == 0 {
 		return !d.Gang.AtMinimum(s.countsOf(o, d))
@@ -410,11 +414,16 @@ func (s reprieving) stays(u *preempt.Unit, seats []cluster.Seat) bool {
 	k := &s.world.Works[u.Work]
 	o := &cluster.OutUnit{Unit: u}
 	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
-	return ok && !s.movesApart(o, s.world.Definition(k, k.Current)) && s.takeOld(o, seats) && s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) == nil
+	if !ok || s.movesApart(o, s.world.Definition(k, k.Current)) || !s.takeOld(o, seats) || s.pool.Tree.Charge(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
+		return false
+	}
+	s.seated = append(s.seated, seatedUnit{u, seats})
+	return true
 }
 
 // leaves takes back what stays has done.
 func (s reprieving) leaves(u *preempt.Unit) error {
+	s.seated = slices.DeleteFunc(s.seated, func(again seatedUnit) bool { return again.unit == u })
 	for _, t := range u.Tasks {
 		if err := s.pool.Index.Give(t.Shape, t.Place); err != nil {
 			return err
@@ -426,25 +435,48 @@ func (s reprieving) leaves(u *preempt.Unit) error {
 // moves places and charges a unit that consolidation would move, in the
 // journals only, and returns the GPUs that move.
 func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
+	if again := s.seatsAgain(u); again != nil { // it has been placed with what it builds on
+		return s.movedGPUs(u, again), true
+	}
 	before := s.trial
 	s.trial = true
 	defer func() { s.trial = before }()
-	o := &cluster.OutUnit{Unit: u, Asked: true}
-	o.Seats, _ = cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
-	_, ok := s.pool.Tree.Check(int(u.Leaf), u.Charge, u.NonPreemptible)
+	units := s.movingWith(u)
+	o := together(units)
+	_, ok := s.pool.Tree.Check(int(u.Leaf), o.Unit.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.Seats)
-	if !ok || s.broken(o) || !s.takeNew(o, seats, anew) ||
-		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(u, seats), u.NonPreemptible) != nil {
+	if !ok || s.broken(&o) || !s.takeNew(&o, seats, anew) ||
+		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(o.Unit, seats), u.NonPreemptible) != nil {
 		return 0, false
 	}
+	for i := range units {
+		own, _ := cluster.PartSeats(seats, units[i].Unit.Step)
+		s.seated = append(s.seated, seatedUnit{units[i].Unit, own})
+	}
+	return s.movedGPUs(u, s.seatsAgain(u)), true
+}
+
+// seatsAgain are the seats that a unit has in the journals, nil if it has none there.
+func (s reprieving) seatsAgain(u *preempt.Unit) []cluster.Seat {
+	for i := range s.seated {
+		if s.seated[i].unit == u {
+			return s.seated[i].seats
+		}
+	}
+	return nil
+}
+
+// movedGPUs are what moves of a unit that has these seats instead of those in the table.
+func (s reprieving) movedGPUs(u *preempt.Unit, seats []cluster.Seat) (moved int64) {
 	k := &s.world.Works[u.Work]
-	d, moved := s.world.Definition(k, k.Current), int64(0)
+	d := s.world.Definition(k, k.Current)
+	old, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
 	for at := range seats {
-		if seats[at].Node != o.Seats[at].Node || seats[at].Devices != o.Seats[at].Devices {
+		if seats[at].Where() != old[at].Where() {
 			moved += d.Sets[seats[at].Set].Charge.Of(0)
 		}
 	}
-	return moved, true
+	return moved
 }
 
 // chargeAt is what the unit is charged on these seats.
@@ -535,5 +567,6 @@ func (s reprieving) seatAgain(o *cluster.OutUnit, seats []cluster.Seat) error {
 func reenter(w *cluster.World, i int32) {
 	k := &w.Works[i]
 	k.Pipelined = slices.ContainsFunc(w.Room.Seats[i], func(one cluster.Seat) bool { return one.Waits() })
+	w.Booking().ForgetGrowth(i)
 	w.Booking().Retell(i)
 }

@@ -90,7 +90,10 @@ func (s preempting) beneficiary(k *cluster.Work, it queue.Item, at int16, add []
 		cluster.AddNeed(need, shape, int64(n))
 	}
 	b.Need = needed(need)
-	b.Start = func() bool { return s.startFor(f, d, b) }
+	b.Start = func() bool {
+		s.seated = s.seated[:0] // what moves for it gets its places after it
+		return s.startFor(f, d, b)
+	}
 	b.Exact = b.Exact && !s.reprieving().fitted(d, b.Add)
 	if d.Gang.Constrained() {
 		s.reprieving().keepTogether(b, d)

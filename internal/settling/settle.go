@@ -141,8 +141,8 @@ func (w Settling) compareClaims(a, b cluster.Holding) int {
 }
 
 // StartClaims starts, workload by workload, the claims whose places are free
-// now (S4), if the workload is at its minimum with them (G1). Claims that would
-// not be enough even together are given up.
+// now (S4), if these are all or the workload is at its minimum with them (G1). Claims
+// that are broken are given up.
 func (w Settling) StartClaims(d *cluster.Decision, held, claims []cluster.Holding) (all, waiting []cluster.Holding) {
 	if len(claims) == 0 {
 		return held, nil
@@ -182,7 +182,7 @@ func (w Settling) StartClaims(d *cluster.Decision, held, claims []cluster.Holdin
 				rest = append(rest, h)
 			}
 		}
-		if !w.Definition(k, k.Current).Gang.AtMinimum(counts) {
+		if len(rest) > 0 && !w.Definition(k, k.Current).Gang.AtMinimum(counts) {
 			x.Undo(m)
 			free, rest = nil, claims[from:to]
 		}
@@ -229,8 +229,12 @@ func startsNow(h *cluster.Holding, w *cluster.World, x *placement.Index) bool {
 	return x.Take(shape, now) == nil
 }
 
-// brokenClaims says whether what runs and is claimed is below the minimum.
+// brokenClaims says whether what runs and is claimed is below the minimum, and some of it has yet to
+// start: what of a gang ran below its minimum goes on where it moves (M10).
 func (w Settling) brokenClaims(k *cluster.Work, claims []cluster.Holding) bool {
+	if !slices.ContainsFunc(claims, func(h cluster.Holding) bool { return !h.Begun }) {
+		return false
+	}
 	counts := slices.Clone(w.Live[k.Live].Held)
 	for i := range claims {
 		counts[claims[i].Set]++
