@@ -293,16 +293,6 @@ func (v *verifier) reasonNeed(at string, r allot.Reason, need int) {
 	}
 }
 
-// above says whether q is leaf or an ancestor of it.
-func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
-	for up := leaf; up != nil; up = up.parent {
-		if up == q {
-			return true
-		}
-	}
-	return false
-}
-
 // reasonLeaving checks how many of the workload's tasks have to leave.
 func (v *verifier) reasonLeaving(at string, w *verifiedWorkload, r allot.Reason) {
 	leaving := w.total().terminating

@@ -45,14 +45,14 @@ func (v *promising) outOfBounds(p *promised, promises []*promised, stands func(*
 		for _, n := range v.state.Nodes {
 			node := v.nodes[n.ID]
 			for i := range v.stands[node] {
-				if one := &v.stands[node][i]; one.form.queue.isIn(q) && stands(one) {
+				if one := &v.stands[node][i]; q.above(one.form.queue) && stands(one) {
 					note(one.form, charges(one.request, q.pool, node, one.task.devices))
 					running[one.workload.source.ID] = true
 				}
 			}
 		}
 		for _, other := range promises {
-			if !other.form.queue.isIn(q) {
+			if !q.above(other.form.queue) {
 				continue
 			}
 			running[other.workload.source.ID] = true
@@ -124,16 +124,6 @@ func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []al
 			return some && len(v.overfullAt(p, t.node, p.from, func(one *standing) bool { return one.until.predicted > p.from })) > 0
 		})
 	})
-}
-
-// isIn says whether the queue is another or below it.
-func (q *verifiedQueue) isIn(other *verifiedQueue) bool {
-	for ; q != nil; q = q.parent {
-		if q == other {
-			return true
-		}
-	}
-	return false
 }
 
 // bounds checks how many promises there are, and what new ones keep idle (B3, B4). Who leaves, and

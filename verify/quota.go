@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -20,11 +21,41 @@ func (p *verifiedPool) walk() {
 		order = append(order, q.children...)
 	}
 	for _, q := range slices.Backward(order) {
-		q.capped = q.capped || q.cap.Given()
+		q.capped, q.within = q.capped || q.cap.Given(), q.within+1
 		if q.parent != nil {
-			q.parent.capped = q.parent.capped || q.capped
+			q.parent.capped, q.parent.within = q.parent.capped || q.capped, q.parent.within+q.within
 		}
 	}
+	number(p.top, 0)
+	for _, q := range order {
+		number(q.children, q.number+1)
+		if len(q.children) == 0 {
+			p.leaves = append(p.leaves, q)
+		}
+	}
+	slices.SortFunc(p.leaves, func(a, b *verifiedQueue) int { return cmp.Compare(a.number, b.number) })
+}
+
+// number gives the queues of a group their numbers, of which each leaves as many to those below it as there are.
+func number(group []*verifiedQueue, next int) {
+	for _, q := range group {
+		q.number = next
+		next += q.within
+	}
+}
+
+// leaves are those of the queue and of the queues below it that have none below them.
+func (q *verifiedQueue) leaves() []*verifiedQueue {
+	first := func(number int) int {
+		at, _ := slices.BinarySearchFunc(q.pool.leaves, number, func(leaf *verifiedQueue, number int) int { return cmp.Compare(leaf.number, number) })
+		return at
+	}
+	return q.pool.leaves[first(q.number):first(q.number+q.within)]
+}
+
+// above says whether q is another queue or an ancestor of it.
+func (q *verifiedQueue) above(other *verifiedQueue) bool {
+	return q.pool == other.pool && q.number <= other.number && other.number < q.number+q.within
 }
 
 // mergeCharges adds more to list, one entry per key.
