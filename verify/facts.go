@@ -155,6 +155,8 @@ type verifiedWorkload struct {
 	stale int64
 	// admitted is nil until something of it is taken (M1).
 	admitted *verifiedAdmission
+	// waitedFor is its number among those for whom promises wait (B7), from 1 on; 0 is for none of the others.
+	waitedFor int
 }
 
 type verifiedForm struct {
