@@ -62,11 +62,12 @@ type verifiedPool struct {
 	id     string
 	policy *allot.Policy
 	// withheld are, by node, the reservations that have it as a whole now, for somebody (B9).
-	withheld map[*verifiedNode][]*allot.Reservation
-	nodes    []*verifiedNode
-	queues   []*verifiedQueue // by ID
-	top      []*verifiedQueue // those without a parent
-	leaves   []*verifiedQueue // those without children, by number
+	withheld  map[*verifiedNode][]*allot.Reservation
+	nodes     []*verifiedNode
+	queues    []*verifiedQueue // by ID
+	top       []*verifiedQueue // those without a parent
+	leaves    []*verifiedQueue // those without children, by number
+	downwards []*verifiedQueue // all, parents before their children
 	// smallestMemory is that of the devices that tell it, 0 if none does.
 	smallestMemory int64
 	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
