@@ -25,7 +25,7 @@ type waiting struct {
 	// moments are those at which others besides have begun: what is gathered is held while each of the others
 	// is in use, and all else is both while others wait for what is gathered and once they have it (B8).
 	moments []*moment
-	// near are the nodes of the promise on which somebody has anything or is leaving, by his number.
+	// near are the nodes of the promise on which somebody has anything or is leaving, by the number of that one.
 	near map[int][]*verifiedNode
 }
 
@@ -307,8 +307,8 @@ func (w *waiting) couldBegin() {
 	}
 }
 
-// couldBeginWith is couldBegin with somebody besides, who is named; those who wait for that one are not there. What
-// fits on the nodes of the promise without him, at each moment, is given.
+// couldBeginWith says whether the promise could begin with somebody besides, who is named; those who wait for that one
+// are not there. On which of its nodes the promise fits without that one, at each moment, is given.
 func (w *waiting) couldBeginWith(besides int, fits [][]bool) bool {
 	for i, all := range w.moments {
 		then := all.without(w.p, besides)
