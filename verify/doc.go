@@ -77,9 +77,10 @@
 //
 // The cost is linear in the state and the plan, times the depth of the queue tree; a
 // node that some leave and others come to costs the product of the two, and of tasks
-// that wait each request that differs from the others costs a look at all nodes. What is
-// promised ahead costs more: each promise is held against those that share its nodes, or
-// its queues, and whom it waits for is asked of all that must have ended before it. A
+// that wait each request that differs from the others costs a look at all nodes.
+// A promise is compared, for each for whom it waits, with what stands and is promised on
+// its own nodes alone, and with what the queues above it use, which is counted as one
+// promise after the other begins; for whom those wait in turn is one bit for each. A
 // gang of thousands of tasks that waits for thousands of victims costs no more than
 // both of them: whom an action waits for is one set for all of its tasks.
 //

@@ -62,13 +62,13 @@ func notSubmitted(sets []allot.PodSet) []allot.PodSet {
 }
 
 // reasonUntil checks what ends of itself, ProtectedUntil and NotBefore: that it has not.
-func reasonUntil(v *verifier, at string, w *verifiedWorkload, r allot.Reason) {
+func reasonUntil(v *verifier, at reasonSpot, w *verifiedWorkload, r allot.Reason) {
 	if r.Code == allot.ProtectedUntil {
 		if !r.Until.IsZero() && micros(r.Until) <= micros(v.state.Now) { // zero is for ever
-			v.fail(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
+			v.failAt(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
 		}
 		v.reasonCounts(at, r)
 	} else if !isEarly(w.source, v.state.Now) || micros(r.Until) != micros(w.source.NotBefore) {
-		v.fail(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
+		v.failAt(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
 	}
 }

@@ -62,10 +62,12 @@ type verifiedPool struct {
 	id     string
 	policy *allot.Policy
 	// withheld are, by node, the reservations that have it as a whole now, for somebody (B9).
-	withheld map[*verifiedNode][]*allot.Reservation
-	nodes    []*verifiedNode
-	queues   []*verifiedQueue // by ID
-	top      []*verifiedQueue // those without a parent
+	withheld  map[*verifiedNode][]*allot.Reservation
+	nodes     []*verifiedNode
+	queues    []*verifiedQueue // by ID
+	top       []*verifiedQueue // those without a parent
+	leaves    []*verifiedQueue // those without children, by number
+	downwards []*verifiedQueue // all, parents before their children
 	// smallestMemory is that of the devices that tell it, 0 if none does.
 	smallestMemory int64
 	governed       map[verifiedKey]bool // some queue gives a quota (Q1)
@@ -82,17 +84,21 @@ type verifiedQueue struct {
 	pool     *verifiedPool
 	parent   *verifiedQueue
 	children []*verifiedQueue
-	allowed  allot.NodeSet
-	named    map[string]bool // allowed.IDs
-	given    map[verifiedKey]allot.QueueResource
-	cap      quota.Bound // MaxWorkloads
-	runtime  allot.MinRuntime
+	// number is that of the queue in its pool, behind which come those of the queues below it: within counts
+	// it and them.
+	number, within int
+	allowed        allot.NodeSet
+	named          map[string]bool // allowed.IDs
+	given          map[verifiedKey]allot.QueueResource
+	cap            quota.Bound // MaxWorkloads
+	runtime        allot.MinRuntime
 	// durations are what it says of those of its work (B1).
 	durations allot.Durations
 	// names are of the workloads with a form in it, where anything is reserved.
 	names  []string
 	quotas map[verifiedKey]int64
 	canUse map[string]int64      // requestable, once asked for
+	asked  *verifiedPart         // part, once asked for
 	counts map[string]int64      // what of it counts in proportion to demand, in reach or not (F8)
 	below  map[verifiedKey]int64 // the capacity that some queue below it may use, once asked for
 
@@ -150,6 +156,8 @@ type verifiedWorkload struct {
 	stale int64
 	// admitted is nil until something of it is taken (M1).
 	admitted *verifiedAdmission
+	// waitedFor is its number among those for whom promises wait (B7), from 1 on; 0 is for none of the others.
+	waitedFor int
 }
 
 type verifiedForm struct {

@@ -26,10 +26,23 @@ func granule(group []*verifiedQueue, resource string, demand verifiedDemands) (u
 	return unit, sure
 }
 
-// part is the largest part of a device of which all is a multiple that is asked of the
-// queue, as far as it can be used; 0 if nothing is. It is sure if what may be asked beside
-// that makes no difference.
+// A verifiedPart is the largest part of a device of which all is a multiple that is asked of a queue. It is sure
+// if what may be asked beside that makes no difference.
+type verifiedPart struct {
+	common int64
+	sure   bool
+}
+
+// part is the verifiedPart of the queue, as far as what is asked of it can be used; 0 if nothing is.
 func (q *verifiedQueue) part(demand verifiedDemands) (common int64, sure bool) {
+	if q.asked == nil {
+		q.asked = new(verifiedPart)
+		q.asked.common, q.asked.sure = q.partAnew(demand)
+	}
+	return q.asked.common, q.asked.sure
+}
+
+func (q *verifiedQueue) partAnew(demand verifiedDemands) (common int64, sure bool) {
 	if q.requestable(allot.GPU, demand) == 0 {
 		return 0, true
 	}

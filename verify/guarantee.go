@@ -97,7 +97,7 @@ func (q *verifiedQueue) reachBelow(key verifiedKey) (sum int64) {
 	if sum, known := q.below[key]; known {
 		return sum
 	}
-	leaves := q.leaves(nil)
+	leaves := q.leaves()
 	if slices.ContainsFunc(leaves, func(leaf *verifiedQueue) bool { return leaf.narrowed == nil && leaf.pool.withheld == nil }) {
 		sum = q.pool.capacity(key)
 	} else {
@@ -112,16 +112,6 @@ func (q *verifiedQueue) reachBelow(key verifiedKey) (sum int64) {
 	}
 	q.below[key] = sum
 	return sum
-}
-
-func (q *verifiedQueue) leaves(all []*verifiedQueue) []*verifiedQueue {
-	if len(q.children) == 0 {
-		return append(all, q)
-	}
-	for _, child := range q.children {
-		all = child.leaves(all)
-	}
-	return all
 }
 
 // readCuts reads what the plan says is cut of the queues' guarantees.

@@ -36,7 +36,7 @@ func (v *verifier) pending() {
 			v.fail(at, ruleReasons, "%q has no reason to wait", p.Workload)
 		}
 		for k, r := range p.Reasons {
-			v.reason(at+listPath(".reasons", k), w, r)
+			v.reason(reasonSpot{i, k}, w, r)
 		}
 	}
 	for _, w := range v.workOrder {
@@ -72,7 +72,7 @@ func mayClaim(v *verifier, w *verifiedWorkload) int {
 
 // reasonClaims checks for how many tasks a workload holds claims: for those that held one before the plan and
 // keep it, and for some to which the plan gives a place for which they wait.
-func reasonClaims(v *verifier, at string, w *verifiedWorkload, r allot.Reason) {
+func reasonClaims(v *verifier, at reasonSpot, w *verifiedWorkload, r allot.Reason) {
 	held := w.total().claimed
 	if r.Need <= 0 || r.Need < int64(held) || r.Need > int64(held+mayClaim(v, w)) {
 		v.reasonNeed(at, r, held)
@@ -80,27 +80,27 @@ func reasonClaims(v *verifier, at string, w *verifiedWorkload, r allot.Reason) {
 }
 
 // reason checks what a reason says, as far as it can be told without solving.
-func (v *verifier) reason(at string, w *verifiedWorkload, r allot.Reason) {
+func (v *verifier) reason(at reasonSpot, w *verifiedWorkload, r allot.Reason) {
 	if r.Code < allot.ImpossibleNode || r.Code > allot.SearchCut {
-		v.fail(at, ruleReasons, "%d is no code of a reason to wait", r.Code)
+		v.failAt(at, ruleReasons, "%d is no code of a reason to wait", r.Code)
 		return
 	}
 	if r.Form < 0 || r.Form >= len(w.forms) {
-		v.fail(at, ruleNames, "%q has no form %d", w.source.ID, r.Form)
+		v.failAt(at, ruleNames, "%q has no form %d", w.source.ID, r.Form)
 		return
 	}
 	f := &w.forms[r.Form]
 	if r.PodSet != "" && f.set(r.PodSet) < 0 {
-		v.fail(at, ruleNames, "form %d of %q has no pod set %q", r.Form, w.source.ID, r.PodSet)
+		v.failAt(at, ruleNames, "form %d of %q has no pod set %q", r.Form, w.source.ID, r.PodSet)
 	}
 	if r.Workload != "" && v.workloads[r.Workload] == nil {
-		v.fail(at, ruleNames, "no workload %q", r.Workload)
+		v.failAt(at, ruleNames, "no workload %q", r.Workload)
 	}
 	if r.Nearest != nil && v.nodes[r.Nearest.Node] == nil {
-		v.fail(at, ruleNames, "no node %q", r.Nearest.Node)
+		v.failAt(at, ruleNames, "no node %q", r.Nearest.Node)
 	}
 	if r.Queue != "" && v.queues[r.Queue] == nil {
-		v.fail(at, ruleNames, "no queue %q", r.Queue)
+		v.failAt(at, ruleNames, "no queue %q", r.Queue)
 		return
 	}
 	v.reasonNumbers(at, w, f, r)
@@ -108,19 +108,19 @@ func (v *verifier) reason(at string, w *verifiedWorkload, r allot.Reason) {
 
 // reasonNumbers checks Have and Need. A queue that bounds the workload is its
 // own or an ancestor; the implicit queue has no bounds.
-func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm, r allot.Reason) {
+func (v *verifier) reasonNumbers(at reasonSpot, w *verifiedWorkload, f *verifiedForm, r allot.Reason) {
 	q := v.queues[r.Queue]
 	key := verifiedKey{r.Resource, r.Class}
 	switch r.Code {
 	case allot.ImpossibleQuota, allot.ImpossibleLimit, allot.MaxWorkloads, allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota:
 		if q == nil || !q.above(f.queue) {
-			v.fail(at, ruleReasons, "queue %q does not bound %q", r.Queue, w.source.ID)
+			v.failAt(at, ruleReasons, "queue %q does not bound %q", r.Queue, w.source.ID)
 			return
 		}
 	}
 	have := func(want int64) {
 		if r.Have != want {
-			v.fail(at, ruleReasons, "have is %d, it should be %d", r.Have, want)
+			v.failAt(at, ruleReasons, "have is %d, it should be %d", r.Have, want)
 		}
 	}
 	v.reasonNeeds(at, w, f, &r)
@@ -140,7 +140,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 	case allot.MaxWorkloads:
 		have(q.running)
 		if r.Need != q.cap.Amount() || r.Have < r.Need {
-			v.fail(at, ruleReasons, "queue %q runs %d workloads, cap %d", q.id, q.running, q.cap.Amount())
+			v.failAt(at, ruleReasons, "queue %q runs %d workloads, cap %d", q.id, q.running, q.cap.Amount())
 		}
 		return
 	case allot.NotSubmitted:
@@ -167,7 +167,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 		return
 	}
 	if r.Have >= r.Need {
-		v.fail(at, ruleReasons, "have %d is enough for need %d", r.Have, r.Need)
+		v.failAt(at, ruleReasons, "have %d is enough for need %d", r.Have, r.Need)
 	}
 }
 
@@ -175,7 +175,7 @@ func (v *verifier) reasonNumbers(at string, w *verifiedWorkload, f *verifiedForm
 // what the tasks ask that are missing to its minimum. Where there is a choice of
 // tasks (G3), or a smaller number would do (L2), it is that of one of them. What
 // is given per class is asked by those tasks only that come to it.
-func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, r *allot.Reason) {
+func (v *verifier) reasonNeeds(at reasonSpot, w *verifiedWorkload, f *verifiedForm, r *allot.Reason) {
 	switch r.Code {
 	case allot.OverLimit, allot.OverBorrowingLimit, allot.NoQuota, allot.KeptFromLending, allot.ImpossibleLimit, allot.ImpossibleQuota, allot.NoCapacity, allot.OverLine, allot.LargerThanShare:
 	default:
@@ -199,7 +199,7 @@ func (v *verifier) reasonNeeds(at string, w *verifiedWorkload, f *verifiedForm, 
 		}
 	}
 	if r.Need != need {
-		v.fail(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
+		v.failAt(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
 	}
 }
 
@@ -251,7 +251,7 @@ func (d *verifiedDevice) left(milli, bytes int64) int64 {
 }
 
 // reasonSubmitted checks NotSubmitted: too few tasks of a pod set are there.
-func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r allot.Reason) {
+func (v *verifier) reasonSubmitted(at reasonSpot, f *verifiedForm, r allot.Reason) {
 	k := f.set(r.PodSet)
 	if k < 0 {
 		return // told already, or of a group
@@ -262,14 +262,14 @@ func (v *verifier) reasonSubmitted(at string, f *verifiedForm, r allot.Reason) {
 		need = lowest
 	}
 	if r.Have != int64(have) || r.Need != int64(need) {
-		v.fail(at, ruleReasons, "pod set %q has %d of %d, not %d of %d", r.PodSet, have, need, r.Have, r.Need)
+		v.failAt(at, ruleReasons, "pod set %q has %d of %d, not %d of %d", r.PodSet, have, need, r.Have, r.Need)
 	}
 }
 
 // reasonCounts checks a reason whose need counts something.
-func (v *verifier) reasonCounts(at string, r allot.Reason) {
+func (v *verifier) reasonCounts(at reasonSpot, r allot.Reason) {
 	if r.Need <= 0 {
-		v.fail(at, ruleReasons, "need is %d, and it counts something", r.Need)
+		v.failAt(at, ruleReasons, "need is %d, and it counts something", r.Need)
 	}
 }
 
@@ -287,24 +287,14 @@ func (v *verifier) moving(w *verifiedWorkload) (n int) {
 	return n
 }
 
-func (v *verifier) reasonNeed(at string, r allot.Reason, need int) {
+func (v *verifier) reasonNeed(at reasonSpot, r allot.Reason, need int) {
 	if r.Need != int64(need) || need == 0 {
-		v.fail(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
+		v.failAt(at, ruleReasons, "need is %d, it should be %d", r.Need, need)
 	}
-}
-
-// above says whether q is leaf or an ancestor of it.
-func (q *verifiedQueue) above(leaf *verifiedQueue) bool {
-	for up := leaf; up != nil; up = up.parent {
-		if up == q {
-			return true
-		}
-	}
-	return false
 }
 
 // reasonLeaving checks how many of the workload's tasks have to leave.
-func (v *verifier) reasonLeaving(at string, w *verifiedWorkload, r allot.Reason) {
+func (v *verifier) reasonLeaving(at reasonSpot, w *verifiedWorkload, r allot.Reason) {
 	leaving := w.total().terminating
 	if w.taken && leaving == 0 { // it starts with others of its tasks once these have left (S5)
 		leaving = v.evictedTasks[w.source.ID]

@@ -20,7 +20,7 @@ type verifiedMiss struct {
 
 // reasonNodes checks how many nodes a reason says that each predicate has
 // turned away (X1), of all nodes of the pool.
-func (v *verifier) reasonNodes(at string, f *verifiedForm, r *allot.Reason) {
+func (v *verifier) reasonNodes(at reasonSpot, f *verifiedForm, r *allot.Reason) {
 	set := f.set(r.PodSet)
 	if set < 0 {
 		return // told already
@@ -38,7 +38,7 @@ func (v *verifier) reasonNodes(at string, f *verifiedForm, r *allot.Reason) {
 	first := slices.MinFunc(slices.Collect(maps.Keys(counts)), func(a, b verifiedMiss) int { // so is it in any order
 		return cmp.Or(cmp.Compare(a.predicate, b.predicate), strings.Compare(a.resource, b.resource))
 	})
-	v.fail(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", counts[first], first.predicate, first.resource)
+	v.failAt(at, ruleReasons, "%d nodes too few or, below 0, too many that %v %s turns away", counts[first], first.predicate, first.resource)
 }
 
 // A verifiedAsker is a queue, by the nodes that it may use, and what is asked for

@@ -20,6 +20,20 @@ type promising struct {
 	// stands is what has a place after the plan, by node; list are the promises that stand.
 	stands map[*verifiedNode][]standing
 	list   []*promised
+	// on are the promises that have places on a node, by node, in their order; begin are the times at which
+	// any begins, each once.
+	on    map[*verifiedNode][]*promised
+	begin []int64
+	// entries are those that use something of queues, entriesOf are theirs by workload, and ends is the order in
+	// which they end.
+	entries   []entry
+	entriesOf map[*verifiedWorkload][]int
+	ends      []int
+	// ofNames are the promises by the names of their workloads, lasts is until when a workload has anything, and
+	// waitedFor are those for whom promises wait, by their numbers.
+	ofNames   map[string]*promised
+	lasts     map[string]int64
+	waitedFor []*verifiedWorkload
 	// wasLeaving is what was leaving before the plan, by node.
 	wasLeaving map[*verifiedNode][]leavingTask
 	// behind is behind whom the plan starts tasks (B6), after who leaves before them (S4).
@@ -35,6 +49,7 @@ type standing struct {
 	workload     *verifiedWorkload
 	form         *verifiedForm
 	request      *allot.Request
+	node         *verifiedNode
 	task         verifiedTask
 	until        end
 	fresh, moves bool
@@ -43,6 +58,7 @@ type standing struct {
 	overran      int64
 	claims       bool     // it claims its place, as before the plan or behind what was leaving before it
 	after        []string // those who leave before it starts
+	entry        int      // its number among the entries
 }
 
 // A leavingTask is a task that was leaving before the plan, and what it asks.
@@ -62,8 +78,36 @@ type promised struct {
 	from, to  int64
 	since     int64 // since when it waits
 	tasks     []plannedTask
+	nodes     []*verifiedNode // those of its places, each once
+	on        map[*verifiedNode][]plannedTask
+	charged   []verifiedCharge // what its queue is charged for it
+	entry     int              // its number among the entries
+	through   names            // those for whom it waits, and for whom these wait
+	reach     names            // those of them that have ended when those begin that wait for them
+	begun     bool             // it has begun, where promises are taken in their order
 	gathers   bool
 	unsettled bool // it names what does not exist
+	// objections are against its being let in, and against those for whom it is told to wait.
+	objections []objection
+}
+
+// readPlaces reads where the promises have their places, and when they begin.
+func (v *promising) readPlaces() {
+	v.on = make(map[*verifiedNode][]*promised)
+	for _, p := range v.list {
+		v.begin = append(v.begin, p.from)
+		p.on = make(map[*verifiedNode][]plannedTask)
+		for _, t := range p.tasks {
+			if p.on[t.node] == nil {
+				p.nodes = append(p.nodes, t.node)
+				v.on[t.node] = append(v.on[t.node], p)
+			}
+			p.on[t.node] = append(p.on[t.node], t)
+			p.charged = mergeCharges(p.charged, charges(t.request, p.form.queue.pool, t.node, t.place.Devices))
+		}
+	}
+	slices.Sort(v.begin)
+	v.begin = slices.Compact(v.begin)
 }
 
 // judgePromises judges all promises of the plan, and returns them; nil is that there are none.
@@ -82,6 +126,10 @@ func judgePromises(v *verifier) *promising {
 			judge.together(p)
 		}
 	}
+	judge.readPlaces()
+	judge.readEntries()
+	judge.letIn()
+	judge.waits()
 	for _, p := range judge.list {
 		if !p.unsettled {
 			if p.gathers {
@@ -89,8 +137,9 @@ func judgePromises(v *verifier) *promising {
 			} else {
 				judge.fits(p)
 			}
-			judge.letIn(p)
-			judge.waitsFor(p)
+			for _, o := range p.objections {
+				judge.fail(p.path, o.rule, "%s", o.message)
+			}
 		}
 	}
 	judge.bounds()
@@ -141,7 +190,7 @@ func (v *promising) read() {
 			to = forever
 		}
 		v.list = append(v.list, &promised{
-			path: at, source: r, workload: w, form: f, from: from, to: to, since: waitingSince(w.source, v.at), gathers: gathers,
+			path: at, source: r, workload: w, form: f, from: from, to: to, since: waitingSince(w.source, v.at), gathers: gathers, entry: noEntry,
 		})
 	}
 	v.readStanding()
@@ -292,7 +341,7 @@ func (v *promising) doneAfter(w *verifiedWorkload, f *verifiedForm, before map[t
 // is done by a time.
 func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet, t verifiedTask, name taskName, was *allot.Task, lost bool, done int64) {
 	node := v.nodes[t.node]
-	one := standing{workload: w, form: f, request: &ps.Request, task: t}
+	one := standing{workload: w, form: f, request: &ps.Request, node: node, task: t, entry: noEntry}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
 	starts := false
@@ -424,14 +473,6 @@ func (v *promising) together(p *promised) {
 // then, and all that is promised (B2, B4); and that they are, where they are those of the state
 // and the time is too, beside what the plan has placed, as long as that may stay (B5).
 func (v *promising) fits(p *promised) {
-	times := []int64{p.from}
-	for _, other := range v.list {
-		if other.from > p.from && other.from < p.to {
-			times = append(times, other.from)
-		}
-	}
-	slices.Sort(times)
-	times = slices.Compact(times)
 	seen := make(map[*verifiedNode]bool)
 	for k, t := range p.tasks {
 		if seen[t.node] {
@@ -439,7 +480,7 @@ func (v *promising) fits(p *promised) {
 		}
 		seen[t.node] = true
 		at := p.path + listPath(".promise.tasks", k)
-		for _, now := range times {
+		for _, now := range v.changesOn(t.node, p.from, p.to) {
 			if list := v.overfullAt(p, t.node, now, func(one *standing) bool { return one.until.predicted > now }); len(list) > 0 {
 				v.fail(at, rulePromises, "at %s %s", text(now), list[0].message)
 				break
@@ -457,6 +498,23 @@ func (v *promising) fits(p *promised) {
 			v.fail(at, ruleBackfill, "what the plan places may be there at %s: %s", text(p.from), list[0].message)
 		}
 	}
+}
+
+// changesOn are the times from one to another at which more may be in use of a node by what is promised than before:
+// the first of them, and those at which something promised there begins or, as who stands behind it is there
+// again, at which anything begins once it has ended.
+func (v *promising) changesOn(n *verifiedNode, from, to int64) []int64 {
+	times := []int64{from}
+	for _, other := range v.on[n] {
+		if other.from > from && other.from < to {
+			times = append(times, other.from)
+		}
+		if k, _ := slices.BinarySearch(v.begin, other.to); k < len(v.begin) && v.begin[k] > from && v.begin[k] < to {
+			times = append(times, v.begin[k])
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
 }
 
 // wasElsewhere says whether tasks of a promise may have been given other places at its time when
@@ -507,21 +565,22 @@ func (v *promising) gathered(p *promised) {
 	if !pool.policy.Reserve.Gather {
 		v.fail(p.path, ruleGather, "pool %q gathers nothing", pool.id)
 	}
-	times := []int64{p.from}
 	for _, other := range v.list {
 		if other != p && other.gathers && other.form.queue.pool == pool && other.workload.source.ID < p.workload.source.ID {
 			v.fail(p.path, ruleGather, "pool %q gathers for %q too", pool.id, other.workload.source.ID)
 		}
-		times = append(times, max(other.from, p.from))
 	}
-	slices.Sort(times)
-	for _, now := range slices.Compact(times) {
-		for _, t := range p.tasks {
-			if list := v.overfullAt(p, t.node, now, func(*standing) bool { return false }); len(list) > 0 {
-				v.fail(p.path, ruleGather, "at %s, beside what is promised to others, %s", text(now), list[0].message)
-				return
+	first, message := int64(forever), ""
+	for _, n := range p.nodes {
+		for _, now := range v.changesOn(n, p.from, first) {
+			if list := v.overfullAt(p, n, now, func(*standing) bool { return false }); len(list) > 0 && (now < first || message == "") {
+				first, message = now, list[0].message
 			}
 		}
+	}
+	if message != "" {
+		v.fail(p.path, ruleGather, "at %s, beside what is promised to others, %s", text(first), message)
+		return
 	}
 	if p.source.Change != allot.PromiseKept {
 		return
@@ -532,18 +591,15 @@ func (v *promising) gathered(p *promised) {
 			return
 		}
 	}
-	inUse := slices.DeleteFunc(slices.Clone(v.list), func(other *promised) bool { return other != p && (other.from > p.from || other.to <= p.from) })
-	for _, o := range v.outOfBounds(p, inUse, func(one *standing) bool {
-		return one.fresh && !one.moves && !p.yieldsTo(one) && !p.isServedBy(one)
-	}) {
+	for _, o := range v.besideUsed(p, func(one *standing) bool { return one.fresh && !one.moves && !p.yieldsTo(one) }) {
 		v.fail(p.path, o.rule, "beside what the plan starts, %s", o.message)
 	}
 }
 
 // has says whether devices of a node are promised.
 func (p *promised) has(n *verifiedNode, devices []int) bool {
-	return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
-		return t.node == n && slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(devices, d) })
+	return slices.ContainsFunc(p.on[n], func(t plannedTask) bool {
+		return slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(devices, d) })
 	})
 }
 
@@ -553,16 +609,15 @@ func text(t int64) string { return time.UnixMicro(t).UTC().Format(time.RFC3339) 
 // overfullAt says what of a node is overfull at a time with what is promised of it and such as
 // stands there: while those are there whose devices another gathers, and once they have left for it.
 func (v *promising) overfullAt(p *promised, n *verifiedNode, now int64, stands func(*standing) bool) []objection {
-	gatherer := slices.IndexFunc(v.list, func(other *promised) bool {
-		return other != p && other.gathers && slices.ContainsFunc(other.tasks, func(t plannedTask) bool { return t.node == n })
-	})
+	promises := v.on[n]
+	gatherer := slices.IndexFunc(promises, func(other *promised) bool { return other != p && other.gathers })
 	if gatherer < 0 {
-		return overfullWith(v.stands[n], p, n, now, v.list, stands)
+		return overfullWith(v.stands[n], p, n, now, promises, stands)
 	}
-	other := v.list[gatherer]
-	rest := slices.DeleteFunc(slices.Clone(v.list), func(one *promised) bool { return one == other })
+	other := promises[gatherer]
+	rest := slices.DeleteFunc(slices.Clone(promises), func(one *promised) bool { return one == other })
 	return append(overfullWith(v.stands[n], p, n, now, rest, stands),
-		overfullWith(v.stands[n], p, n, now, v.list, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
+		overfullWith(v.stands[n], p, n, now, promises, func(one *standing) bool { return stands(one) && !other.has(n, one.task.devices) })...)
 }
 
 // overfullWith is overfullAt with some promises. What stands behind any of those that are in use then
@@ -577,16 +632,12 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 		}
 	}
 	for _, other := range promises {
-		for _, t := range other.tasks {
-			if t.node == n {
-				then.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, 1)
-			}
+		for _, t := range other.on[n] {
+			then.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, 1)
 		}
 	}
-	for _, t := range p.tasks {
-		if t.node == n {
-			list = append(list, then.overfull(t.request, t.place.Devices, true, false)...)
-		}
+	for _, t := range p.on[n] {
+		list = append(list, then.overfull(t.request, t.place.Devices, true, false)...)
 	}
 	return list
 }
@@ -601,9 +652,9 @@ func (p *promised) isServedBy(one *standing) bool {
 	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
 		return false
 	}
-	return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
+	return slices.ContainsFunc(p.on[one.node], func(t plannedTask) bool {
 		shared := slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
-		return t.place.Node == one.task.node && (shared || len(t.place.Devices) == 0 || len(one.task.devices) == 0)
+		return shared || len(t.place.Devices) == 0 || len(one.task.devices) == 0
 	})
 }
 

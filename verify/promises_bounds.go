@@ -2,7 +2,6 @@ package verify
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -10,83 +9,8 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// What a pool may promise at all is judged here: what its queues let in when it begins, how much,
-// and that nothing is made later than it was but for a cause (B4, B7).
-
-// letIn checks that its queue, and those above it, let a promise in when it begins: beside what
-// has not ended by then and is promised (Q2, Q3, Q10). One that gathers waits for whatever must have (B8).
-func (v *promising) letIn(p *promised) {
-	promises := slices.DeleteFunc(slices.Clone(v.list), func(other *promised) bool {
-		return other != p && (other.from > p.from || other.to <= p.from)
-	})
-	for _, o := range v.outOfBounds(p, promises, func(one *standing) bool {
-		return !p.gathers && one.until.predicted > p.from && !p.isServedBy(one)
-	}) {
-		v.fail(p.path, o.rule, "%s", o.message)
-	}
-}
-
-// outOfBounds says which bounds of its queue, and those above it, a promise breaks when it begins, beside some
-// of what stands and some promises, of which it is one.
-func (v *promising) outOfBounds(p *promised, promises []*promised, stands func(*standing) bool) (list []objection) {
-	for q := p.form.queue; q != nil; q = q.parent {
-		use, own, running := make(map[verifiedKey]*verifiedUse), []verifiedCharge(nil), make(map[string]bool)
-		note := func(f *verifiedForm, list []verifiedCharge) {
-			for _, c := range list {
-				if use[c.key] == nil {
-					use[c.key] = new(verifiedUse)
-				}
-				use[c.key].all += c.amount
-				if f.nonPreemptible {
-					use[c.key].nonPreemptible += c.amount
-				}
-			}
-		}
-		for _, n := range v.state.Nodes {
-			node := v.nodes[n.ID]
-			for i := range v.stands[node] {
-				if one := &v.stands[node][i]; one.form.queue.isIn(q) && stands(one) {
-					note(one.form, charges(one.request, q.pool, node, one.task.devices))
-					running[one.workload.source.ID] = true
-				}
-			}
-		}
-		for _, other := range promises {
-			if !other.form.queue.isIn(q) {
-				continue
-			}
-			running[other.workload.source.ID] = true
-			for _, t := range other.tasks {
-				list := charges(t.request, q.pool, t.node, t.place.Devices)
-				note(&other.form, list)
-				if other == p {
-					own = mergeCharges(own, list)
-				}
-			}
-		}
-		list = append(list, p.outOfBoundsOf(q, use, own)...)
-		if q.cap.Given() && !q.cap.IsUnlimited() && int64(len(running)) > q.cap.Amount() {
-			list = append(list, objection{rule: ruleMaxWorkloads, message: fmt.Sprintf("queue %q would run %d workloads at %s, cap %d", q.id, len(running), text(p.from), q.cap.Amount())})
-		}
-	}
-	return list
-}
-
-// outOfBoundsOf says which bounds of a queue its use breaks when a promise begins, in what that is charged.
-func (p *promised) outOfBoundsOf(q *verifiedQueue, use map[verifiedKey]*verifiedUse, own []verifiedCharge) (list []objection) {
-	for _, c := range own {
-		if limit := min(q.limitOf(c.key), q.borrowingOf(c.key)); use[c.key].all > limit {
-			list = append(list, objection{rule: ruleLimit, message: fmt.Sprintf("queue %q would use %d %s at %s, limit %d", q.id, use[c.key].all, c.key.resource, text(p.from), limit)})
-		}
-		if !p.form.nonPreemptible || q.pool.policy.NonPreemptibleOverQuota {
-			continue
-		}
-		if quota := q.bindingQuotaOf(c.key); use[c.key].nonPreemptible > quota {
-			list = append(list, objection{rule: ruleQuota, message: fmt.Sprintf("queue %q would use %d non-preemptible %s at %s, quota %d", q.id, use[c.key].nonPreemptible, c.key.resource, text(p.from), quota)})
-		}
-	}
-	return list
-}
+// What a pool may promise at all is judged here: how much, and that nothing is made later than it was
+// but for a cause (B4, B7).
 
 // wouldStand says whether all that is promised would be free at its time if tasks of a workload stayed
 // where they ran, for as long as they are expected to: who leaves that another may be placed does not
@@ -96,7 +20,7 @@ func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []al
 		return true
 	}
 	stay := func(place allot.Placement) standing {
-		one := standing{workload: w, form: f, request: &f.PodSets[f.set(place.PodSet)].Request, task: verifiedTask{allot.Running, place.Node, place.Devices}}
+		one := standing{workload: w, form: f, request: &f.PodSets[f.set(place.PodSet)].Request, node: v.nodes[place.Node], entry: noEntry, task: verifiedTask{allot.Running, place.Node, place.Devices}}
 		for i := range w.source.Tasks {
 			if t := &w.source.Tasks[i]; t.Phase != allot.Terminating && t.PodSet == place.PodSet && t.Index == place.Index {
 				one.until, one.behind = v.endOf(w.source, f.queue, t), t.Behind
@@ -118,22 +42,14 @@ func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []al
 		}
 		v.stands[n] = append(slices.Clip(v.stands[n]), stay(place))
 	}
-	return !slices.ContainsFunc(v.list, func(p *promised) bool {
-		return !p.unsettled && !p.gathers && slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
-			_, some := before[t.node]
-			return some && len(v.overfullAt(p, t.node, p.from, func(one *standing) bool { return one.until.predicted > p.from })) > 0
-		})
-	})
-}
-
-// isIn says whether the queue is another or below it.
-func (q *verifiedQueue) isIn(other *verifiedQueue) bool {
-	for ; q != nil; q = q.parent {
-		if q == other {
-			return true
+	for n := range before { // each for itself: order cannot matter
+		if slices.ContainsFunc(v.on[n], func(p *promised) bool {
+			return !p.unsettled && !p.gathers && len(v.overfullAt(p, n, p.from, func(one *standing) bool { return one.until.predicted > p.from })) > 0
+		}) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // bounds checks how many promises there are, and what new ones keep idle (B3, B4). Who leaves, and

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,4 +234,54 @@ func devicesOf(s *allot.State, nodes []allot.ReservedNode) (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// TestVerifyGrowsWithPromises: with twice the promises verify allocates about twice as much, as each is compared with
+// those only that share its nodes, and not with all (Costs).
+func TestVerifyGrowsWithPromises(t *testing.T) {
+	allocations := func(waiting int) float64 {
+		s := overbooked(50, waiting)
+		p, err := allot.Solve(s)
+		if err != nil || len(p.Reservations) != waiting {
+			t.Fatal(err, p)
+		}
+		return testing.AllocsPerRun(1, func() {
+			if err := Plan(s, p); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if few, many := allocations(50), allocations(100); many > 2.5*few {
+		t.Errorf("%v allocations with 50 promises, %v with 100", few, many)
+	}
+}
+
+// TestVerifyPromisesOfALimit: where a queue lets in one at a time each waits for the one before it alone, as those
+// before that have gone by then, and for nobody else, though there is room on the nodes (B7, Q3).
+func TestVerifyPromisesOfALimit(t *testing.T) {
+	s := &allot.State{Now: sceneNow, Nodes: []allot.Node{node("n", 4)},
+		Pools:  []allot.Pool{{ID: "pool", Policy: allot.Policy{Reserve: allot.ReservePolicy{Backfill: queue.Conservative}}}},
+		Queues: []allot.Queue{{ID: "q", Resources: []allot.QueueResource{{Resource: allot.GPU, Limit: quota.Of(1000)}}}}}
+	for i, id := range []string{"a", "b", "c", "d"} {
+		w := single(id, "q", gpus(1))
+		w.Duration = quota.Of(100)
+		if i == 0 {
+			w.Tasks = []allot.Task{since(task(allot.Running, 0, "n", 0), 0)}
+			w.Tasks[0].Since, w.Tasks[0].Started = sceneNow, sceneNow
+		}
+		s.Workloads = append(s.Workloads, w)
+	}
+	p, err := allot.Solve(s)
+	if err != nil || len(p.Reservations) != 3 {
+		t.Fatal(err, p)
+	}
+	if err := Plan(s, p); err != nil {
+		t.Error(err)
+	}
+	for _, waitsFor := range [][]string{{}, {"a"}, {"b"}, {"a", "c"}, {"b", "c"}} {
+		p.Reservations[2].Promise.WaitsFor = waitsFor
+		if err := Plan(s, p); err == nil || !strings.Contains(err.Error(), "reservations[2]") {
+			t.Errorf("d waits for %q: %v", waitsFor, err)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -9,22 +10,52 @@ import (
 // walk notes of every queue what those above and below it say, so that nobody
 // has to climb a deep tree for it again.
 func (p *verifiedPool) walk() {
-	order := slices.Clone(p.top) // parents before children
-	for i := 0; i < len(order); i++ {
-		q := order[i]
+	p.downwards = slices.Clone(p.top)
+	for i := 0; i < len(p.downwards); i++ {
+		q := p.downwards[i]
 		if len(q.allowed.IDs) > 0 || q.allowed.Selector != nil {
 			q.narrowed = q
 		} else if q.parent != nil {
 			q.narrowed = q.parent.narrowed
 		}
-		order = append(order, q.children...)
+		p.downwards = append(p.downwards, q.children...)
 	}
-	for _, q := range slices.Backward(order) {
-		q.capped = q.capped || q.cap.Given()
+	for _, q := range slices.Backward(p.downwards) {
+		q.capped, q.within = q.capped || q.cap.Given(), q.within+1
 		if q.parent != nil {
-			q.parent.capped = q.parent.capped || q.capped
+			q.parent.capped, q.parent.within = q.parent.capped || q.capped, q.parent.within+q.within
 		}
 	}
+	number(p.top, 0)
+	for _, q := range p.downwards {
+		number(q.children, q.number+1)
+		if len(q.children) == 0 {
+			p.leaves = append(p.leaves, q)
+		}
+	}
+	slices.SortFunc(p.leaves, func(a, b *verifiedQueue) int { return cmp.Compare(a.number, b.number) })
+}
+
+// number gives the queues of a group their numbers, of which each leaves as many to those below it as there are.
+func number(group []*verifiedQueue, next int) {
+	for _, q := range group {
+		q.number = next
+		next += q.within
+	}
+}
+
+// leaves are those of the queue and of the queues below it that have none below them.
+func (q *verifiedQueue) leaves() []*verifiedQueue {
+	first := func(number int) int {
+		at, _ := slices.BinarySearchFunc(q.pool.leaves, number, func(leaf *verifiedQueue, number int) int { return cmp.Compare(leaf.number, number) })
+		return at
+	}
+	return q.pool.leaves[first(q.number):first(q.number+q.within)]
+}
+
+// above says whether q is another queue or an ancestor of it.
+func (q *verifiedQueue) above(other *verifiedQueue) bool {
+	return q.pool == other.pool && q.number <= other.number && other.number < q.number+q.within
 }
 
 // mergeCharges adds more to list, one entry per key.
@@ -141,15 +172,13 @@ func (p *verifiedPool) readKept() {
 	for key := range p.lends { // each for itself: order cannot matter
 		p.kept[key] = new(verifiedKept)
 	}
-	order := slices.Clone(p.top)
-	for i := 0; i < len(order); i++ { // parents before children
-		order[i].keeps = make(map[verifiedKey]*verifiedKept, len(p.lends))
+	for _, q := range p.downwards {
+		q.keeps = make(map[verifiedKey]*verifiedKept, len(p.lends))
 		for key := range p.lends { // each for itself: order cannot matter
-			order[i].keeps[key] = new(verifiedKept)
+			q.keeps[key] = new(verifiedKept)
 		}
-		order = append(order, order[i].children...)
 	}
-	for _, q := range slices.Backward(order) {
+	for _, q := range slices.Backward(p.downwards) {
 		for key, kept := range q.keeps { // each for itself: order cannot matter
 			q.keepAnew(key, kept, q.used(key).all)
 		}

@@ -235,22 +235,38 @@ func (v *verifier) demands() verifiedDemands {
 		}
 	}
 	addUntold(v, sums, untold)
+	for _, p := range v.poolOrder {
+		for _, q := range slices.Backward(p.downwards) {
+			if q.parent != nil {
+				sums.addBelow(q.parent, q)
+			}
+		}
+	}
 	return sums
 }
 
-// add counts what a form asks in its queue and the ancestors.
+// add counts what a form asks in its queue.
 func (sums verifiedDemands) add(f *verifiedForm, asked map[string]int64) {
-	for q := f.queue; q != nil; q = q.parent {
-		all := sums.of(q)
-		for resource, amount := range asked { // into sums: order cannot matter
-			sum := all[resource]
-			if f.nonPreemptible {
-				sum.nonPreemptible += amount
-			} else {
-				sum.preemptible += amount
-			}
-			all[resource] = sum
+	all := sums.of(f.queue)
+	for resource, amount := range asked { // into sums: order cannot matter
+		sum := all[resource]
+		if f.nonPreemptible {
+			sum.nonPreemptible += amount
+		} else {
+			sum.preemptible += amount
 		}
+		all[resource] = sum
+	}
+}
+
+// addBelow counts in a queue what is asked of one below it.
+func (sums verifiedDemands) addBelow(q, below *verifiedQueue) {
+	for resource, asked := range sums[below] { // into sums: order cannot matter
+		all := sums.of(q)
+		sum := all[resource]
+		sum.preemptible += asked.preemptible
+		sum.nonPreemptible += asked.nonPreemptible
+		all[resource] = sum
 	}
 }
 

@@ -213,8 +213,8 @@ func (v *verifier) fail(path, rule, format string, args ...any) {
 	v.found = append(v.found, Violation{path, rule, fmt.Sprintf(format, args...)})
 }
 
-// failAt is fail at a place in the list of actions.
-func (v *verifier) failAt(at spot, rule, format string, args ...any) {
+// failAt is fail at a place that becomes text only then.
+func (v *verifier) failAt(at fmt.Stringer, rule, format string, args ...any) {
 	v.fail(at.String(), rule, format, args...)
 }
 
@@ -227,6 +227,13 @@ func (s spot) String() string {
 		return fmt.Sprintf("actions[%d]", s.action)
 	}
 	return fmt.Sprintf("actions[%d].tasks[%d]", s.action, s.task)
+}
+
+// A reasonSpot is a reason of somebody who waits, as a spot is a task.
+type reasonSpot struct{ pending, reason int }
+
+func (s reasonSpot) String() string {
+	return listPath("pending", s.pending) + listPath(".reasons", s.reason)
 }
 
 func listPath(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
