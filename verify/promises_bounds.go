@@ -247,7 +247,7 @@ func (v *promising) cause(at string, r *allot.PlannedReservation, w *verifiedWor
 			q := other.forms[other.source.Form].queue
 			return t.Phase == allot.Terminating && micros(was.At) < v.at || t.Phase != allot.Terminating && q.pool.rounded(v.endOf(other.source, q, &t).predicted) > micros(was.At)
 		})
-		if !late && (other == nil || v.lastOf(c.Workload, nil) <= micros(was.At)) {
+		if !late && (other == nil || v.lasts[c.Workload] <= micros(was.At)) {
 			v.fail(at, ruleKept, "%q had nothing that would still run at %s", c.Workload, text(micros(was.At)))
 		}
 	case allot.PlaceGone:
