@@ -61,7 +61,8 @@ type promise struct {
 	form     int16
 	entitled bool
 	order    int32 // 0 of those that the state had
-	rank     int32 // its place among those of its pass, see [promising.compare]
+	rank     int32 // its place among those of its pass, see [laying.compare]
+	within   bool  // it is within the lines of today, see [laying.readLines]
 	at       int64
 	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.exposes]
 	duration int64
@@ -85,7 +86,6 @@ type promise struct {
 	// is that it is not known of all earlier times that there is no room. soughtAll: nothing else was in the
 	// way of what was looked for last.
 	tried, sought int64
-	beyondAt      int64 // Pool.Changes when it was last found to be beyond its lines, plus one
 	soughtAll     bool
 }
 
@@ -145,6 +145,10 @@ func (s promising) keep() error {
 	for last := laying.tooMany(nil); last != nil; last = laying.tooMany(nil) { // of a policy that promised more
 		s.withdraw(last, s.telling().tooMany(last))
 	}
+	if err := s.layAgain(); err != nil {
+		return err
+	}
+	s.laying().readLines()
 	_, err := s.improve()
 	return err
 }

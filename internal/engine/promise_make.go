@@ -156,11 +156,7 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if s.of(p.work) != p {
-				continue
-			}
-			some = s.laying().admitToLines(p) || some
-			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 {
+			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
 				continue
 			}
 			if s.earlier(p) {
@@ -183,7 +179,7 @@ func (s promising) improve() (moved bool, err error) {
 
 // earlier tries one promise earlier.
 func (s promising) earlier(p *promise) bool {
-	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled })
+	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled && !other.within })
 	before := *p
 	before.stays = slices.Clone(p.stays)
 	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.lasts(p)}
@@ -192,9 +188,8 @@ func (s promising) earlier(p *promise) bool {
 		window.Before, window.Duration = placement.Never, s.lasts(p)
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)
-	beyond := found && p.entitled && !s.entitledAt(p) // who yields to it at its time need not before
-	if found = found && !beyond; !found {
-		before.soughtAll = p.soughtAll && !p.gathers && !beyond
+	if !found {
+		before.soughtAll = p.soughtAll && !p.gathers
 		*p = before
 	}
 	laid := p

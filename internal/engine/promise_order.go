@@ -42,20 +42,12 @@ func (s laying) rankKept() {
 	slices.SortStableFunc(all.list, s.compare)
 }
 
-// admitToLines says whether a promise that was beyond its lines has come to be within those of today, as they are
-// when its time has come beside those that are: it is one of the first pass then (B4).
-func (s laying) admitToLines(p *promise) bool {
-	if p.entitled || p.gathers || p.lost || s.promises.foresees || p.beyondAt == s.pool.Changes+1 {
-		return false
+// readLines reads which of the promises that were made beyond the lines of their queues are within those of today, as
+// they are when their time has come beside those that are: they make way as little as such (B4).
+func (s laying) readLines() {
+	for _, p := range s.promises.list {
+		p.within = p.entitled || !p.gathers && !p.lost && s.entitledAmong(p, func(other *promise) bool { return other.entitled })
 	}
-	if !s.entitledAmong(p, func(other *promise) bool { return other.entitled }) {
-		p.beyondAt = s.pool.Changes + 1
-		return false
-	}
-	p.entitled = true
-	slices.SortStableFunc(s.promises.list, s.compare)
-	s.changed()
-	return true
 }
 
 // yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
@@ -65,8 +57,11 @@ func (s laying) yields(p, to *promise) bool {
 	if s.promises.foresees { // all that the plan promises stands in a forecast
 		return false
 	}
-	if p.entitled != to.entitled {
-		return to.entitled
+	switch {
+	case to.entitled && !p.entitled && !p.within:
+		return true
+	case p.entitled && !to.entitled:
+		return false
 	}
 	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
 }

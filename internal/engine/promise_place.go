@@ -139,7 +139,7 @@ type reaching struct {
 // has been promised nothing itself, that of one of its leaf that it stands before (B4); but not
 // where one that asks the same stands before both and keeps to its own promise (M9).
 func (s promising) yieldsToStart(p *promise, i int32, f *cluster.Form, entitled bool) bool {
-	if p.work == i || entitled && !p.entitled {
+	if p.work == i || entitled && !p.entitled && !p.within {
 		return true
 	}
 	w := s.world
