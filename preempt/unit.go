@@ -331,7 +331,7 @@ func (r *Evaluator) Unit(id UnitID) *Unit { return r.units[id] }
 func (r *Evaluator) Taken(id UnitID) bool { return r.state[id].taken }
 
 // Moving says whether a unit is one of those that find other places in the trial at hand.
-func (r *Evaluator) Moving(id UnitID) bool { return r.state[id].moving }
+func Moving(r *Evaluator, id UnitID) bool { return r.state[id].moving }
 
 // Of yields the units of a workload that run or are claimed, the last entered first; the one at hand may be
 // forgotten.

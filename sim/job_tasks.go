@@ -127,7 +127,7 @@ func (e *engine) childrenAtMinimum(w *allot.Workload, group string, claimed bool
 	for i := range w.PodSets {
 		if set := &w.PodSets[i]; set.Group == group {
 			children++
-			if e.tasksOf(w, set, claimed) >= cmp.Or(set.Min, set.Count) {
+			if tasksOf(e, w, set, claimed) >= cmp.Or(set.Min, set.Count) {
 				ready++
 			}
 		}
@@ -147,7 +147,7 @@ func (e *engine) childrenAtMinimum(w *allot.Workload, group string, claimed bool
 }
 
 // tasksOf is how many tasks of a pod set run, or run or are claimed.
-func (e *engine) tasksOf(w *allot.Workload, set *allot.PodSet, claimed bool) (n int) {
+func tasksOf(e *engine, w *allot.Workload, set *allot.PodSet, claimed bool) (n int) {
 	for k := range w.Tasks {
 		t := &w.Tasks[k]
 		if t.PodSet == set.Name && (t.Phase == allot.Running && e.stands(t) || claimed && t.Phase != allot.Terminating) {
@@ -157,20 +157,20 @@ func (e *engine) tasksOf(w *allot.Workload, set *allot.PodSet, claimed bool) (n 
 	return n
 }
 
-// lack is what the job must be given to be at its minimum (G1, G3), as quotas are charged, in
+// lackOf is what the job must be given to be at its minimum (G1, G3), as quotas are charged, in
 // milli-GPU.
-func (e *engine) lack(j *job) (sum int64) {
-	for _, lack := range e.lacks(j, e.workload(j), "") {
+func lackOf(e *engine, j *job) (sum int64) {
+	for _, lack := range lacks(e, j, e.workload(j), "") {
 		sum += lack
 	}
 	return sum
 }
 
 // lacks are what each of the pod sets and groups in a group lacks.
-func (e *engine) lacks(j *job, w *allot.Workload, group string) (list []int64) {
+func lacks(e *engine, j *job, w *allot.Workload, group string) (list []int64) {
 	for i := range w.PodSets {
 		if set := &w.PodSets[i]; set.Group == group {
-			list = append(list, j.sizes[i]*int64(max(cmp.Or(set.Min, set.Count)-e.tasksOf(w, set, false), 0)))
+			list = append(list, j.sizes[i]*int64(max(cmp.Or(set.Min, set.Count)-tasksOf(e, w, set, false), 0)))
 		}
 	}
 	for i := range w.Groups {
@@ -178,7 +178,7 @@ func (e *engine) lacks(j *job, w *allot.Workload, group string) (list []int64) {
 		if g.Parent != group {
 			continue
 		}
-		sum, below := int64(0), e.lacks(j, w, g.Name)
+		sum, below := int64(0), lacks(e, j, w, g.Name)
 		slices.Sort(below)
 		for _, lack := range below[:min(cmp.Or(g.Min, len(below)), len(below))] {
 			sum += lack

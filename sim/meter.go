@@ -240,7 +240,7 @@ func (m *meter) hold(e *engine, j *job, h holding) {
 func (m *meter) lack(e *engine, j *job, p phase) {
 	lack := int64(noLack)
 	if p.waits() {
-		lack = e.lack(j)
+		lack = lackOf(e, j)
 	}
 	if lack == j.lack {
 		return

@@ -70,13 +70,13 @@ func (e *engine) note(ev Event) {
 		t.line = t.line[:0]
 	}
 	if e.options.Observe != nil {
-		ev.GPUs = e.taken(&ev)
+		ev.GPUs = taken(e, &ev)
 		e.options.Observe(ev)
 	}
 }
 
 // taken is what each of the tasks takes that an event gives or promises places.
-func (e *engine) taken(ev *Event) []int64 {
+func taken(e *engine, ev *Event) []int64 {
 	var tasks []allot.Placement
 	switch {
 	case ev.Action != nil:

@@ -220,7 +220,7 @@ func (s reprieving) movingWith(u *preempt.Unit) (units []cluster.OutUnit) {
 		return []cluster.OutUnit{out(u)}
 	}
 	for id := range room.Of(u.Work) {
-		if room.Moving(id) {
+		if preempt.Moving(room, id) {
 			units = append(units, out(room.Unit(id)))
 		}
 	}

@@ -188,7 +188,7 @@ func (s foreseeing) noteStop(leaf int, one stop) {
 // lasts is for how long places are looked for to be free: as long as a promise is expected to last, and whether it
 // leaves others as they stand is asked of each of these then (leavesOthers). In a forecast of very many, of which most
 // would be refused again and again by that, it is as long as it may last, as for who starts.
-func (s promising) lasts(p *promise) int64 {
+func (s laying) lasts(p *promise) int64 {
 	if s.promises.foresees && !s.promises.passes {
 		return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
 	}

@@ -90,7 +90,7 @@ func (n *upcoming) ofPromises(s promising) {
 	for _, i := range s.pool.Works {
 		k := &n.Works[i]
 		for form := range int16(1 + len(k.Others)) {
-			if n.FormOf(k, form).Pool != s.index || s.of(i) != nil || !s.isOfThose(k, form) {
+			if n.FormOf(k, form).Pool != s.index || s.of(i) != nil || !s.laying().isOfThose(k, form) {
 				continue
 			}
 			waits = true

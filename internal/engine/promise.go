@@ -339,7 +339,7 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {
-		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: s.lasts(p)})
+		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: s.laying().lasts(p)})
 	}
 	if !found && !gathered && p.was != nil && p.was.Gathers { // a time was known for it, and is none any more
 		found = s.gathering().gatherAgain(p)

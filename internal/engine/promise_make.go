@@ -41,7 +41,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 // by what is known of it alone.
 func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	r := &s.pool.Policy.Reserve
-	if !s.isOfThose(k, it.Form) || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
+	if !s.laying().isOfThose(k, it.Form) || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
 		return false
 	}
 	if all, own := s.laying().staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
@@ -52,7 +52,7 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 }
 
 // isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
-func (s promising) isOfThose(k *cluster.Work, form int16) bool {
+func (s laying) isOfThose(k *cluster.Work, form int16) bool {
 	r, f, d := &s.pool.Policy.Reserve, s.world.FormOf(k, form), s.world.Definition(k, form)
 	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) || !d.Verdict.OK { // who holds something waits for a part
 		return false
@@ -141,7 +141,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 		unit: d.Unit, asks: d.Asks, from: s.promises.from,
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
-	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.lasts(p)}) {
+	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
 	return p, lifted, s.gathering().gather(p)
@@ -182,10 +182,10 @@ func (s promising) earlier(p *promise) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled && !other.within })
 	before := *p
 	before.stays = slices.Clone(p.stays)
-	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.lasts(p)}
+	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.laying().lasts(p)}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
-		window.Before, window.Duration = placement.Never, s.lasts(p)
+		window.Before, window.Duration = placement.Never, s.laying().lasts(p)
 	}
 	found := !s.forgoing().stillNone(p) && s.seek(p, window)
 	if !found {

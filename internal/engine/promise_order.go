@@ -182,7 +182,7 @@ func (s laying) heed(p *promise, not notYet) error {
 	s.promises.profile.Release(p.work)
 	s.forgoing().giveUp(p.stays)
 	p.from, p.sought = not.from, 0
-	if s.seek(p, placement.Window{From: p.from, Before: placement.Never, Duration: s.lasts(p)}) {
+	if s.seek(p, placement.Window{From: p.from, Before: placement.Never, Duration: s.laying().lasts(p)}) {
 		s.later(p, &cause)
 		s.hold(p)
 	} else {

@@ -306,11 +306,11 @@ func (s sparing) accepts(p *promise, at int64, had []placement.Stay) bool {
 
 // surely is when a promise has ended for sure, if it begins at its time (B5).
 func (s sparing) surely(p *promise) int64 {
-	return cluster.TimeAfter(p.at, s.mostOf(p))
+	return cluster.TimeAfter(p.at, s.laying().mostOf(p))
 }
 
 // mostOf is for how long a promise is in use for sure, as far as that is trusted.
-func (s promising) mostOf(p *promise) int64 {
+func (s laying) mostOf(p *promise) int64 {
 	return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
 }
 
