@@ -54,7 +54,7 @@ var mayImport = map[string]struct {
 	// to read, and to propose. The children are there for the types of the root's fields
 	// and of what the engine says.
 	"explain": {
-		own:      []string{"", "fairshare", "placement", "preempt", "queue", "quota", "internal/cluster", "internal/division", "internal/engine", "internal/view", "internal/jsonform", "internal/prose"},
+		own:      []string{"", "fairshare", "placement", "preempt", "quota", "internal/cluster", "internal/division", "internal/engine", "internal/view", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
 	// sim stands on the root alone; the children are there for the types of
