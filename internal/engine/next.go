@@ -17,9 +17,9 @@ type upcoming struct {
 	ends endings
 }
 
-// note notes a time, if it is to come.
+// note notes a time, if it is to come: from the year 10000 on none is.
 func (n *upcoming) note(at int64) {
-	if at > n.Now {
+	if at > n.Now && at < cluster.EndOfTime {
 		n.next = min(n.next, at)
 	}
 }
