@@ -1,7 +1,6 @@
 package allot
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -221,10 +220,10 @@ func (p *pool) domainName(s *State, d placement.Domain) string {
 	return strings.Join(path, "/")
 }
 
-// timeOf is the instant of so many microseconds; zero where there is none, as
-// for what is protected for ever.
+// timeOf is the instant of so many microseconds; zero where there is none, as from the year 10000 on, and for what
+// is protected for ever.
 func timeOf(micros int64) time.Time {
-	if micros < 0 || micros == math.MaxInt64 {
+	if micros < 0 || micros >= cluster.EndOfTime {
 		return time.Time{}
 	}
 	return time.UnixMicro(micros).UTC()
