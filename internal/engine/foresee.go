@@ -47,7 +47,7 @@ func Foresee(ctx context.Context, w *cluster.World, most int) (*cluster.Decision
 	}
 	newSolvers(ctx, w, d)
 	for s := range eachSolver(w) {
-		if err := s.promising().keep(); err != nil {
+		if err := layKept(s.promising()); err != nil {
 			return nil, err
 		}
 		if err := s.promising().foreseeing().playOn(most); err != nil {

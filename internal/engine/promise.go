@@ -121,6 +121,15 @@ func (all *promises) remove(p *promise) {
 // keep has all promises of the state stand at their time and places, if they can, and then
 // each be tried earlier, before anybody has a turn (B7).
 func (s promising) keep() error {
+	if err := layKept(s); err != nil || !reserves(s.pool) {
+		return err
+	}
+	_, err := s.improve()
+	return err
+}
+
+// layKept is keep without that any is tried earlier.
+func layKept(s promising) error {
 	if !reserves(s.pool) {
 		return nil
 	}
@@ -145,16 +154,20 @@ func (s promising) keep() error {
 	for last := laying.tooMany(nil); last != nil; last = laying.tooMany(nil) { // of a policy that promised more
 		s.withdraw(last, s.telling().tooMany(last))
 	}
-	if err := s.layAgain(); err != nil {
-		return err
+	for at, p := range laying.gatherers() {
+		if at > 0 { // in a pool places are gathered for one at most (B8)
+			v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
+			s.withdraw(p, &v)
+		}
 	}
-	s.laying().readLines()
-	_, err := s.improve()
+	err := s.layAgain()
+	laying.readLines()
 	return err
 }
 
 // read reads a promise of the state; nil is one of a workload that does not wait any more,
-// or asks something else, be it that its places are to be together otherwise (T2, T3), or for whom places are gathered where the policy gathers none any more.
+// or asks something else, be it that its places are to be together otherwise (T2, T3), or for whom places are
+// gathered where the policy gathers none any more.
 func (s promising) read(i int32) *promise {
 	w := s.world
 	k := &w.Works[i]

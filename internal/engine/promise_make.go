@@ -156,7 +156,8 @@ func (s promising) improve() (moved bool, err error) {
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
-			if !p.gathers && p.at <= s.world.Now || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
+			stays := !p.gathers && p.at <= s.world.Now || s.promises.foresees && p.was != nil // what the plan promises stands
+			if stays || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
 				continue
 			}
 			if s.earlier(p) {

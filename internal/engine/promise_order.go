@@ -42,6 +42,11 @@ func (s laying) rankKept() {
 	slices.SortStableFunc(all.list, s.compare)
 }
 
+// gatherers are the promises for which places are gathered.
+func (s laying) gatherers() []*promise {
+	return slices.DeleteFunc(slices.Clone(s.promises.list), func(p *promise) bool { return !p.gathers })
+}
+
 // readLines reads which of the promises that were made beyond the lines of their queues are within those of today, as
 // they are when their time has come beside those that are: they make way as little as such (B4).
 func (s laying) readLines() {
