@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
@@ -45,6 +46,21 @@ func NextEnd(d *cluster.Decision) int64 {
 			n.ofPromises(s.promising())
 		}
 	}
+	if slices.ContainsFunc(n.Pools, protects) { // else a decision need not look at all that runs
+		n.ofHolders()
+	}
+	return n.next
+}
+
+// protects says whether some time that passes lets what runs in a pool be taken.
+func protects(p *cluster.Pool) bool {
+	return p.Policy.StaleGangGrace.Given() || slices.ContainsFunc(p.Runtimes, func(r cluster.MinRuntime) bool {
+		return r.Preempt.Given() || r.Reclaim.Given()
+	})
+}
+
+// ofHolders is ofHolder for all.
+func (n *upcoming) ofHolders() {
 	for i := range n.Live {
 		if l := &n.Live[i]; l.From < l.To {
 			n.ofHolder(n.Holdings[l.From].Work)
@@ -53,7 +69,6 @@ func NextEnd(d *cluster.Decision) int64 {
 	for i := range n.Room.Commits {
 		n.ofHolder(n.Room.Commits[i].Work)
 	}
-	return n.next
 }
 
 // ofHolder notes when a workload that holds something, and stays, may be taken.

@@ -67,23 +67,26 @@ func (s reprieving) putBackAll() error {
 // whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may have
 // gone since.
 func whereItRan(o *cluster.OutUnit, w *cluster.World) (home cluster.OutUnit, moved bool) {
-	u := *o.Unit
-	home = *o
-	home.Unit, home.Seats, u.Tasks = &u, slices.Clone(o.Seats), slices.Clone(u.Tasks)
-	if len(home.Seats) != len(u.Tasks) {
-		return home, false
-	}
-	for at := range home.Seats {
-		one := &home.Seats[at]
+	for at := range o.Seats {
+		one := &o.Seats[at]
 		if !w.Booking().Ran(one) {
 			return home, false
 		}
+		moved = moved || one.Where() != w.Holdings[one.Origin].Where()
+	}
+	if !moved || len(o.Seats) != len(o.Unit.Tasks) {
+		return home, false
+	}
+	u := *o.Unit
+	home = *o
+	home.Unit, home.Seats, u.Tasks = &u, slices.Clone(o.Seats), slices.Clone(u.Tasks)
+	for at := range home.Seats {
+		one := &home.Seats[at]
 		h := &w.Holdings[one.Origin]
-		moved = moved || one.Where() != h.Where()
 		one.Node, one.Devices, one.Pipelined, one.Behind, one.Commit = h.Node, h.Devices, false, h.Behind, cluster.None
 		u.Tasks[at].Place = one.Place(w)
 	}
-	return home, moved
+	return home, true
 }
 
 // enoughFree is a bound: where less is free on all nodes together than a unit of one task holds,
