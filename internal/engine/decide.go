@@ -197,6 +197,7 @@ func runPhase(w *cluster.World, d *cluster.Decision, now attempt) error {
 		for s := range eachSolver(w) {
 			s.phase = now
 			s.promises.passed, s.promises.madeBefore = false, s.promises.made
+			clear(s.promises.heads)
 			s.enqueuing().lineUp(full)
 		}
 		if now == withinLines {

@@ -32,6 +32,8 @@ type promises struct {
 	sought     bool
 	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
 	passed bool
+	// heads are the leaves of which somebody has had its turn in the pass at hand for whom others of it make way.
+	heads map[int32]bool
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]cluster.Memo
 	// open are definitions as they may be used later, see [promising.open].

@@ -44,11 +44,9 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 	if !s.laying().isOfThose(k, it.Form) || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
 		return false
 	}
-	if all, own := s.laying().staying(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines}); all >= r.Depth || r.MaxPromises > 0 && own >= r.MaxPromises {
-		s.promises.passed = true
-		return false
-	}
-	return true
+	may := s.laying().mayBeOneMore(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines})
+	s.promises.passed = s.promises.passed || !may
+	return may
 }
 
 // isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
@@ -90,9 +88,8 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	p, lifted, found := s.layNew(it, s.phase == withinLines)
 	if !found && p.entitled && s.enqueuing().strict(s.world.FormOf(k, it.Form).Queue) {
 		s.layBack(lifted, nil)
-		staying, _ := s.laying().staying(&promise{work: it.ID, form: it.Form})
-		full := staying >= s.pool.Policy.Reserve.Depth
-		if all.passed = all.passed || full; full {
+		if !s.laying().hasRoom(&promise{work: it.ID, form: it.Form}, s.laying().yields) {
+			all.passed = true
 			return false
 		}
 		p, lifted, found = s.layNew(it, false)

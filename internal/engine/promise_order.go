@@ -63,7 +63,7 @@ func (s laying) yields(p, to *promise) bool {
 		return false
 	}
 	switch {
-	case to.entitled && !p.entitled && !p.within:
+	case p.isBeyond(to):
 		return true
 	case p.entitled && !to.entitled:
 		return false
@@ -71,18 +71,39 @@ func (s laying) yields(p, to *promise) bool {
 	return p != to && !s.behind().hasComeFor(p) && s.standsBefore(to.work, s.world.FormOf(&s.world.Works[to.work], to.form), p)
 }
 
-// staying is how many promises do not make way for one that may be made, and how many of them are of its queue.
-func (s laying) staying(to *promise) (all, own int) {
+// isBeyond says whether a promise is beyond its lines and another within its own.
+func (p *promise) isBeyond(to *promise) bool { return to.entitled && !p.entitled && !p.within }
+
+// mayBeOneMore says whether there may be one promise more, or one may be made as others make way for it: of its own leaf
+// for the first that has its turn there in the pass at hand, as it waits for longest.
+func (s laying) mayBeOneMore(made *promise) bool {
+	leaf := s.queueOf(made)
+	switch {
+	case s.hasRoom(made, (*promise).isBeyond):
+		return true
+	case s.promises.heads[leaf] || !s.hasRoom(made, s.yields):
+		return false
+	}
+	if s.promises.heads == nil {
+		s.promises.heads = make(map[int32]bool)
+	}
+	s.promises.heads[leaf] = true
+	return true
+}
+
+// hasRoom says whether one promise more is not too many beside those that do not make way for it.
+func (s laying) hasRoom(made *promise, makesWay func(p, to *promise) bool) bool {
+	r, all, own := &s.pool.Policy.Reserve, 0, 0
 	for _, p := range s.promises.list {
-		if s.yields(p, to) {
+		if makesWay(p, made) {
 			continue
 		}
 		all++
-		if s.queueOf(p) == s.queueOf(to) {
+		if s.queueOf(p) == s.queueOf(made) {
 			own++
 		}
 	}
-	return all, own
+	return all < r.Depth && (r.MaxPromises == 0 || own < r.MaxPromises)
 }
 
 // tooMany is the last promise that has to go for one that has been made, or at all for nil, as there may not be so many
