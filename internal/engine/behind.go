@@ -205,7 +205,7 @@ func (s behind) hasCome(p *promise) bool {
 	if p.gathers { // any time that is known is earlier
 		s.promising().gathering().knowTime(&again)
 	}
-	lifted := s.promising().lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled && !other.within })
+	lifted := s.promising().lift(func(other *promise) bool { return other == p || other.isBeyond(p) })
 	has := s.promising().seek(&again, placement.Window{From: now, Before: cluster.TimeAfter(now, 1), Duration: again.duration})
 	if p.gathers {
 		p.tellWay(s.promises.profile, makeWay)

@@ -212,7 +212,7 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.F
 		}
 		var ran []*preempt.Unit
 		for _, c := range proposal.Justifications {
-			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 && c.Mode != preempt.Preempt { // that one may be whatever starts
+			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 && c.Mode != preempt.Preempt { // who may be preempted may be so whatever starts
 				ran = append(ran, u)
 			}
 		}

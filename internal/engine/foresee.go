@@ -190,7 +190,7 @@ func (s foreseeing) noteStop(leaf int, one stop) {
 // would be refused again and again by that, it is as long as it may last, as for who starts.
 func (s laying) lasts(p *promise) int64 {
 	if s.promises.foresees && !s.promises.passes {
-		return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
+		return s.mostOf(p)
 	}
 	return p.duration
 }

@@ -301,14 +301,15 @@ func (s promising) layAgain() error {
 			return nil
 		}
 	}
-	for len(broken) > 0 {
-		p := broken[0]
-		broken = append(broken[1:], s.layElsewhere(p)...)
-		if err := s.ctx.Err(); err != nil {
-			return err
-		}
+	s.laying().allElsewhere(broken)
+	return s.ctx.Err()
+}
+
+// allElsewhere has layElsewhere for promises that do not stand, and for those that stand no more for them.
+func (s laying) allElsewhere(broken []*promise) {
+	for len(broken) > 0 && s.ctx.Err() == nil {
+		broken = append(broken[1:], s.layElsewhere(broken[0])...)
 	}
-	return nil
 }
 
 // firmFirst are promises with those first that are firm.
@@ -347,14 +348,22 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	if p.was != nil && !p.was.Gathers { // it may have been earlier in this solve
 		was = max(was, p.was.At)
 	}
-	cause := s.telling().causeOf(p, was)
+	var cause *cluster.Verdict
+	if p.was != nil && p.cause == nil { // else nobody is told of it
+		cause = s.telling().causeOf(p, was)
+	}
+	return s.laying().anew(p, p.at, was, cause)
+}
+
+// anew is layElsewhere from a time on, of a promise that is told to be later than one for a cause.
+func (s laying) anew(p *promise, from, was int64, cause *cluster.Verdict) (broken []*promise) {
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
-	lifted := s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
+	lifted := s.lift(func(other *promise) bool { return s.yields(other, p) })
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {
-		found = s.seek(p, placement.Window{From: p.at, Before: placement.Never, Duration: s.laying().lasts(p)})
+		found = s.seek(p, placement.Window{From: from, Before: placement.Never, Duration: s.lasts(p)})
 	}
 	if !found && !gathered && p.was != nil && p.was.Gathers { // a time was known for it, and is none any more
 		found = s.gathering().gatherAgain(p)

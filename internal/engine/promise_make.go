@@ -15,7 +15,10 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	k := &s.world.Works[it.ID]
-	exposed := s.laying().exposes(it)
+	exposed, err := s.laying().exposes(it)
+	if err != nil {
+		return err
+	}
 	if p := s.of(it.ID); p == nil {
 		if !s.mayPromise(k, it) {
 			return nil
@@ -28,8 +31,8 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		if s.promises.from = 0; !made {
 			return nil
 		}
-	} else if err := s.laying().heed(p, exposed); err != nil {
-		return err
+	} else {
+		s.laying().heed(p, exposed)
 	}
 	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)
@@ -122,9 +125,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
 		s.withdraw(last, s.yieldsTo(last, p))
 	}
-	for len(broken) > 0 {
-		broken = append(broken[1:], s.layElsewhere(broken[0])...)
-	}
+	s.laying().allElsewhere(broken)
 	return true
 }
 
@@ -177,7 +178,7 @@ func (s promising) improve() (moved bool, err error) {
 
 // earlier tries one promise earlier.
 func (s promising) earlier(p *promise) bool {
-	lifted := s.lift(func(other *promise) bool { return other == p || p.entitled && !other.entitled && !other.within })
+	lifted := s.lift(func(other *promise) bool { return other == p || other.isBeyond(p) })
 	before := *p
 	before.stays = slices.Clone(p.stays)
 	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.laying().lasts(p)}
@@ -205,8 +206,6 @@ func (s promising) earlier(p *promise) bool {
 		s.changed()
 	}
 	s.forgoing().noteSought(p)
-	for len(broken) > 0 {
-		broken = append(broken[1:], s.layElsewhere(broken[0])...)
-	}
+	s.laying().allElsewhere(broken)
 	return found
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/division"
-	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 )
 
@@ -175,45 +174,37 @@ type notYet struct {
 
 // exposes says whether a workload that has been refused may not start as things stand, since that would give somebody a
 // right to what ran (M9): it can when something has ended, at the earliest.
-func (s laying) exposes(it queue.Item) (not notYet) {
+func (s laying) exposes(it queue.Item) (not notYet, err error) {
 	if s.phase == withinLines {
-		return not
+		return not, nil
 	}
 	at := slices.IndexFunc(s.exposures, func(one exposure) bool { return one.work == it.ID && one.why.Form == it.Form })
-	if at < 0 || s.layAgain() != nil {
-		return not
+	if at < 0 {
+		return not, nil
+	}
+	if err := s.layAgain(); err != nil {
+		return not, err
 	}
 	not.why, not.from = &s.exposures[at].why, cluster.Never
 	if next, some := s.promises.profile.NextEnd(max(s.world.Now, 0)); some {
 		not.from = next
 	}
-	return not
+	return not, nil
 }
 
 // heed has a promise of which the time has come be put off where its workload may not start for the sake of another,
 // to whom it yields, and be tried at once again where that is so no more.
-func (s laying) heed(p *promise, not notYet) error {
+func (s laying) heed(p *promise, not notYet) {
 	switch {
 	case not.why == nil && p.from > 0 && s.phase != withinLines:
 		p.from, p.tried, p.sought = 0, 0, 0
-		return nil
+		return
 	case not.why == nil || !s.behind().hasComeFor(p):
-		return nil
-	}
-	if err := s.layAgain(); err != nil {
-		return err
+		return
 	}
 	cause := cluster.NewVerdict(cluster.Yields, p.form, s.index)
 	cause.Workload = not.why.Workload
 	s.promises.profile.Release(p.work)
-	s.forgoing().giveUp(p.stays)
-	p.from, p.sought = not.from, 0
-	if s.seek(p, placement.Window{From: p.from, Before: placement.Never, Duration: s.laying().lasts(p)}) {
-		s.later(p, &cause)
-		s.hold(p)
-	} else {
-		s.withdraw(p, &cause)
-	}
-	s.changed()
-	return nil
+	p.from = not.from
+	s.allElsewhere(s.anew(p, p.from, p.at, &cause))
 }

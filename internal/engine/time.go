@@ -159,13 +159,8 @@ func (s admitting) use() []ended {
 }
 
 // during calls do with the queues as they are at a time: what has ended by then released,
-// and the promises that are named charged whose windows it is in.
+// and those of the promises that are held charged whose windows it is in, of the ones that are named.
 func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
-	s.inUse(at, func(p *promise) bool { return len(s.promises.profile.Held(p.work)) > 0 && whose(p) }, do)
-}
-
-// inUse is during with promises that need not be held.
-func (s admitting) inUse(at int64, whose func(*promise) bool, do func()) {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
@@ -180,7 +175,7 @@ func (s admitting) inUse(at int64, whose func(*promise) bool, do func()) {
 		}
 	}
 	for _, p := range s.promises.list {
-		if p.at <= at && s.until(p) > at && whose(p) {
+		if p.at <= at && s.until(p) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {
 			f := s.world.FormOf(&s.world.Works[p.work], p.form)
 			_ = tree.Charge(int(f.Queue), s.chargeOf(p), f.NonPreemptible) // Check bounds every sum
 		}
@@ -362,7 +357,7 @@ func (s admitting) nextAdmitted(p *promise, window placement.Window, after int64
 
 // entitledAt says whether a promise is within its lines at its time.
 func (s admitting) entitledAt(p *promise) bool {
-	return s.entitledAmong(p, func(other *promise) bool { return other != p && len(s.promises.profile.Held(other.work)) > 0 })
+	return s.entitledAmong(p, func(other *promise) bool { return other != p })
 }
 
 // entitledAmong says whether a promise is within its lines at its time beside some others, and without those who step
@@ -370,6 +365,6 @@ func (s admitting) entitledAt(p *promise) bool {
 func (s admitting) entitledAmong(p *promise, others func(*promise) bool) (entitled bool) {
 	defer s.behind().seek(p.work)()
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
-	s.inUse(p.at, others, func() { entitled = s.pool.Room.Entitled(f.Queue, p.asks) })
+	s.during(p.at, others, func() { entitled = s.pool.Room.Entitled(f.Queue, p.asks) })
 	return entitled
 }
