@@ -21,6 +21,9 @@ type Question struct {
 	Needs []Need
 	// Fits is to leave the index as it is, or to be undone.
 	Fits func(at int64) bool
+	// Refuses is a sound bound on Accepts that costs less: it is asked before that of each start at which Fits holds, in
+	// the index as Fits has it, and the next time is tried where it holds. Nil refuses none.
+	Refuses func(at int64) bool
 	// Accepts is asked of each start at which Fits holds, in the index as it is outside of the search, until it
 	// is content; else it says from when on to go on, which is later. What is held and told is to be as it was when
 	// it returns. Nil is content with the first.
@@ -119,11 +122,17 @@ func (p *Profile) accepts(l *look, s *sweep) (content bool, from int64) {
 	if l.notes {
 		l.notes, p.earliest[l.Key] = false, s.at
 	}
-	if l.Accepts == nil {
+	l.leaps = p.mayLeap(&l.Question)
+	switch {
+	case l.Accepts == nil:
 		return true, 0
+	case l.Refuses != nil && l.Refuses(s.at):
+		if next, some := s.nextTime(l.last); some {
+			return false, next
+		}
+		return false, Never
 	}
 	s.aside(func() { content, from = l.Accepts(s.at) })
-	l.leaps = p.mayLeap(&l.Question)
 	return content, from
 }
 

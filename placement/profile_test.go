@@ -316,6 +316,20 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 				want, some = ref.earliest(next, r, tasks, ends, last, min(before, last)-1)
 				return false, next
 			}
+			q.Refuses = func(at int64) bool {
+				if refuses <= 1 || d.IntN(2) > 0 {
+					return false
+				}
+				if at != want {
+					t.Errorf("%d of %+v for %d: refused at %d, by the timeline it is %d", tasks, r, duration, at, want)
+				}
+				refuses--
+				next, more := p.NextEnd(at)
+				if want, some = 0, false; more {
+					want, some = ref.earliest(next, r, tasks, ends, last, min(before, last)-1)
+				}
+				return true
+			}
 		}
 		at, ok := p.Earliest(Window{from, before, duration}, q)
 		if !some {
@@ -347,7 +361,7 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 			ref.all = ref.all[:known]
 		case 1:
 			p.Hold(holder, stays)
-			q.Accepts = nil
+			q.Accepts, q.Refuses = nil, nil
 			p.Earliest(Window{now, Never, duration}, q) // and finds nothing there
 			if p.Release(holder); len(p.Held(holder)) > 0 {
 				t.Error("held after the release")

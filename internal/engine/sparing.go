@@ -271,39 +271,6 @@ func (s sparing) behindDue(due *promise, r reach, trial bool) []*promise {
 	return due.behindIt
 }
 
-// leavesOthers says whether a promise could be used at its time: what is promised to others stands
-// too where it lasts as long as it may, and not only as long as it is expected to (B5). It does not
-// stand so behind the places that it had before.
-func (s sparing) leavesOthers(p *promise, had []placement.Stay) bool {
-	if p.gathers || s.promises.foresees { // its window is free for as long as it may last
-		return true
-	}
-	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
-	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
-		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
-			!(alone && !share(other, p)) && // it has nothing to do with that one
-			!s.standsBeside(other, p, p.stays) && (had == nil || s.standsBeside(other, p, had))
-	})
-}
-
-// accepts has a promise begin at a time on the places that were found, if its queues have room for it there and
-// it leaves others as they stand.
-func (s sparing) accepts(p *promise, at int64, had []placement.Stay) bool {
-	if p.at = at; !s.admittedThere(p) || s.promises.foresees && s.foreseeing().refusedNow(p) {
-		return false
-	}
-	for i := range p.stays {
-		p.stays[i].Place = s.places[i]
-		p.stays[i].Place.Pipelined = false
-	}
-	s.window(p)
-	if !s.leavesOthers(p, had) {
-		return false
-	}
-	p.lost = false
-	return true
-}
-
 // surely is when a promise has ended for sure, if it begins at its time (B5).
 func (s sparing) surely(p *promise) int64 {
 	return cluster.TimeAfter(p.at, s.laying().mostOf(p))

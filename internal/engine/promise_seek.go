@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/placement"
+)
+
+// When at the earliest, and where, a promise may be used that leaves others as they stand (B2, B5).
+
+// A seeker looks for a time of one promise in a profile in which nothing else changes meanwhile.
+type seeker struct {
+	sparing
+	p   *promise
+	had []placement.Stay // where it is held, which is not in its way, or nil
+	// beside are the others that are known to stand, or not to, beside it where it is held.
+	beside map[besideHeld]bool
+	// taken are by node the whole devices of the places at hand, and nodes those of which there are any.
+	taken []uint64
+	nodes []int32
+}
+
+// A besideHeld is of whom it is known, and how long the promise may last that is sought.
+type besideHeld struct {
+	other  *promise
+	surely int64
+}
+
+// seek finds the earliest time and places of a promise in a window.
+func (s promising) seek(p *promise, window placement.Window) bool {
+	return s.behind().laid(p, func() (found bool) {
+		defer s.behind().seek(p.work)()
+		s.promises.profile.Without(p.work, func() { found = s.seekIn(p, window) })
+		return found
+	})
+}
+
+// seekIn is seek where nobody stands behind whom it is for.
+func (s promising) seekIn(p *promise, window placement.Window) bool {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	by := seeker{sparing: s.sparing(), p: p}
+	if !p.lost && s.of(p.work) == p {
+		by.had = slices.Clone(p.stays)
+	}
+	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.promises.profile.SomeBehind(), int64(0)
+	if exact && p.was == nil { // of what asks the same only the first looks at every time
+		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
+	}
+	from, some := s.admittedFrom(p, window)
+	p.soughtAll = exact && some && from == max(window.From, s.world.Now, 0) &&
+		!s.behind().some() // else somebody may step aside later for what is laid then
+	if !some {
+		return false
+	}
+	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
+	if len(d.Stranger) == 0 { // else other nodes are open at other times
+		asks.Needs = needsOf(d, p.unit)
+	}
+	asks.Refuses = by.refuses
+	asks.Accepts = func(at int64) (bool, int64) {
+		if by.accepts(at) {
+			return true, 0
+		}
+		p.soughtAll = false
+		return false, s.nextAdmitted(p, window, at)
+	}
+	window.From = from
+	_, found := s.promises.profile.Earliest(window, asks)
+	return found
+}
+
+// placeHeld finds places for a promise that begins at a time in the index as it is.
+func (s promising) placeHeld(p *promise, at int64) bool {
+	d, f := s.openAt(p.work, p.form, at, p.unit.Tasks()), s.world.FormOf(&s.world.Works[p.work], p.form)
+	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
+	s.placer.UsedNodes, s.claims, s.trial = false, false, true
+	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)
+	s.placer.UsedNodes, s.claims, s.trial = used, claims, trial
+	if !found || err != nil {
+		return false
+	}
+	if len(p.stays) != len(s.places) {
+		p.stays = make([]placement.Stay, len(s.places))
+	}
+	return true
+}
+
+// accepts has a promise begin at a time on the places that were found, if its queues have room for it there and
+// it leaves others as they stand.
+func (s *seeker) accepts(at int64) bool {
+	p := s.p
+	if p.at = at; !s.admittedThere(p) || s.promises.foresees && s.foreseeing().refusedNow(p) {
+		return false
+	}
+	for i := range p.stays {
+		p.stays[i].Place = s.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	s.window(p)
+	if !s.leavesOthers() {
+		return false
+	}
+	p.lost = false
+	return true
+}
+
+// leavesOthers says whether a promise could be used at its time: what is promised to others stands
+// too where it lasts as long as it may, and not only as long as it is expected to (B5). It does not
+// stand so behind the places that it had before.
+func (s *seeker) leavesOthers() bool {
+	p := s.p
+	if p.gathers || s.promises.foresees { // its window is free for as long as it may last
+		return true
+	}
+	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
+	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
+		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
+			!(alone && !share(other, p)) && // it has nothing to do with that one
+			!s.standsBeside(other, p, p.stays) && s.stoodBeside(other)
+	})
+}
+
+// stoodBeside says whether another stands beside the promise where that is held, if it is held anywhere.
+func (s *seeker) stoodBeside(other *promise) bool {
+	if s.had == nil {
+		return true
+	}
+	of := besideHeld{other, s.surely(s.p)}
+	stood, known := s.beside[of]
+	if !known {
+		if s.beside == nil {
+			s.beside = make(map[besideHeld]bool)
+		}
+		stood = s.standsBeside(other, s.p, s.had)
+		s.beside[of] = stood
+	}
+	return stood
+}
+
+// refuses is a sound bound: whether the promise would be in the way of another at a time on the places that were
+// found, as both take whole devices of which they have one in common, and the other stands where that does not last.
+func (s *seeker) refuses(at int64) (refuses bool) {
+	p := s.p
+	if p.gathers || s.promises.foresees || !s.takeWhole() {
+		return false
+	}
+	before := p.at
+	p.at = at
+	surely, ends := s.surely(p), s.until(p)
+	p.at = before
+	refuses = slices.ContainsFunc(s.promises.list, func(other *promise) bool {
+		if other == p || other.gathers || other.at < ends || other.at >= surely {
+			return false
+		}
+		stood := s.had == nil || s.beside[besideHeld{other, surely}] // it is found out in time where it is not known
+		return stood && slices.ContainsFunc(s.promises.profile.Held(other.work), func(one placement.Stay) bool {
+			return s.taken[one.Place.Node]&one.Place.Devices != 0 && s.pool.Index.Whole(one.Shape)
+		})
+	})
+	for _, v := range s.nodes {
+		s.taken[v] = 0
+	}
+	s.nodes = s.nodes[:0]
+	p.soughtAll = p.soughtAll && !refuses
+	return refuses
+}
+
+// takeWhole notes the whole devices of the places that were found, if there are any.
+func (s *seeker) takeWhole() bool {
+	d, at := s.world.Definition(&s.world.Works[s.p.work], s.p.form), 0
+	if s.taken == nil {
+		s.taken = make([]uint64, len(s.pool.Nodes))
+	}
+	for set, n := range s.p.unit.Add {
+		whole := n > 0 && s.pool.Index.Whole(d.Sets[set].Placed)
+		for _, place := range s.places[at:][:n] {
+			if whole {
+				s.taken[place.Node] |= place.Devices
+				s.nodes = append(s.nodes, place.Node)
+			}
+		}
+		at += int(n)
+	}
+	return len(s.nodes) > 0
+}
