@@ -70,7 +70,8 @@ type Placer struct {
 // never in the same order twice. A shape that fails at the front, with nothing
 // of the unit before it, ends the search: no order helps it. So for a unit of
 // one shape the single try is the whole search, and an exact one: how many tasks
-// of a shape a node takes does not depend on the others. Only where each task
+// of a shape a node takes does not depend on the others. Where islands overlap it is tried once more for that, see
+// [Placer.PlaceWithSiblings]. Only where each task
 // asks fractions of several devices may the strategy's choice of devices leave
 // room for fewer tasks than another choice would.
 //
@@ -97,7 +98,39 @@ func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst [
 //
 // Under [WholeNodes] and [MixedWholeNodes] sets of whole devices go to nodes by P8
 // in a gang that has no constraint of its own.
+//
+// Where all of a unit finds no place as tasks have the devices that T4 prefers, and islands of the kind that they
+// require overlap, one with the next, it is tried once more with those that leave room for the most others
+// ([placement.Index.KeepingRoom]); the verdict is that of the first.
 func (p *Placer) PlaceWithSiblings(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
+	places, v := p.place(x, g, u, siblings, st, dst)
+	if v.OK || !p.mayKeepRoom(x, g, u) {
+		return places, v
+	}
+	again := v
+	x.KeepingRoom(func() { places, again = p.place(x, g, u, siblings, st, places) })
+	if again.OK {
+		v = again
+	}
+	return places, v
+}
+
+// mayKeepRoom is a sound bound: whether a unit that found no place may find some where its tasks leave room for the
+// most others.
+func (p *Placer) mayKeepRoom(x *placement.Index, g *Gang, u Unit) bool {
+	crossed := false
+	for _, s := range p.order {
+		shape, need := g.sets[s].Shape, g.added(u, int(s))
+		crossed = crossed || need > 1 && x.Crossed(shape)
+		if crossed && !placement.HasRoom(x, []placement.Need{{Shape: shape, Tasks: int64(need)}}) {
+			return false
+		}
+	}
+	return crossed
+}
+
+// place is PlaceWithSiblings with the devices that are chosen as the index is told.
+func (p *Placer) place(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
 	needed := p.begins(g, u)
 	if refusal := p.bound(x, g, u); !refusal.OK {
 		refusal.Needed = needed

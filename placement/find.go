@@ -2,6 +2,7 @@ package placement
 
 import (
 	"math/bits"
+	"slices"
 )
 
 // A finder is the searches of one shape and strategy, tried in turn, or the contest
@@ -205,20 +206,45 @@ func (x *Index) chooseAmong(sh *shape, nd *node, devices uint64, st Strategy) (c
 		return chosen | opened, [2]int64{int64(bits.OnesCount64(opened)), int64(bits.OnesCount64(whole))}
 	case st == BinPack:
 		whole := devices & nd.whole
-		return l.pickWhole(whole, sh.count), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
+		return x.pickWhole(l, sh, whole), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
 	case sh.whole:
-		return l.pickWhole(devices&nd.whole, sh.count), cost
+		return x.pickWhole(l, sh, devices&nd.whole), cost
 	}
 	return lowestOf(x.withRoom(sh, nd, devices), sh.count), cost
 }
 
 // pickWhole chooses among whole devices of one model: by T4 where it is known how
 // they are joined, else the lowest.
-func (l *layout) pickWhole(whole uint64, count int) uint64 {
-	if l.mesh == nil {
-		return lowestOf(whole, count)
+func (x *Index) pickWhole(l *layout, sh *shape, whole uint64) uint64 {
+	switch {
+	case l.mesh == nil:
+		return lowestOf(whole, sh.count)
+	case x.keepsRoom && sh.island != AnyIsland:
+		return l.mesh.pickBeside(whole, sh.count, l.mesh.tierOf[sh.island])
 	}
-	return l.mesh.picker.pick(0, whole, whole, count)
+	return l.mesh.picker.pick(0, whole, whole, sh.count)
+}
+
+// KeepingRoom calls do while Find gives a task that requires an island of whole devices those that T4 prefers of the ones
+// beside which the most others of its shape find theirs: where islands overlap, one with the next, T4 alone
+// may leave room for fewer.
+func (x *Index) KeepingRoom(do func()) {
+	before := x.keepsRoom
+	x.keepsRoom = true
+	defer func() { x.keepsRoom = before }()
+	do()
+}
+
+// Crossed says whether islands overlap, one with the next, on some node, of the kind that a task of the shape
+// requires, of whole devices.
+func (x *Index) Crossed(s Shape) bool {
+	sh := x.shape(s)
+	if sh == nil || !sh.whole || sh.island == AnyIsland {
+		return false
+	}
+	return slices.ContainsFunc(x.layouts, func(l layout) bool {
+		return l.mesh != nil && l.mesh.tierOf[sh.island] >= 0 && !l.mesh.tiers[l.mesh.tierOf[sh.island]].apart
+	})
 }
 
 // withRoom returns those of the devices that take their part of the task.

@@ -34,6 +34,7 @@ type Index struct {
 	slots     []slots // by node, of the empty node
 	labels    []map[string]string
 	layouts   []layout
+	keepsRoom bool // see KeepingRoom
 	kinds     []kind
 
 	least      []int64 // by resource: the least capacity of a node

@@ -71,7 +71,7 @@ func BenchmarkFirstPick(b *testing.B) {
 	}
 	for b.Loop() {
 		clear(x.layouts[0].mesh.picker.known)
-		x.layouts[0].pickWhole(lowest(16), 9)
+		x.layouts[0].mesh.picker.pick(0, lowest(16), lowest(16), 9)
 	}
 }
 
@@ -83,6 +83,6 @@ func BenchmarkFirstPickOfEight(b *testing.B) {
 	}
 	for b.Loop() {
 		clear(x.layouts[0].mesh.picker.known)
-		x.layouts[0].pickWhole(lowest(8), 3)
+		x.layouts[0].mesh.picker.pick(0, lowest(8), lowest(8), 3)
 	}
 }

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -200,7 +201,64 @@ func FuzzMesh(f *testing.F) {
 		if got, most := x.RoomOn(s, 0), mostDisjoint(n, r, free); got != most {
 			t.Fatalf("%+v\n%+v of %b: room for %d, want %d", n, r, free, got, most)
 		}
+		x.KeepingRoom(func() {
+			if got, most := foundInTurn(t, x, s), mostDisjoint(n, r, free); got != most {
+				t.Fatalf("%+v\n%+v of %b: %d find a place, of %d", n, r, free, got, most)
+			}
+		})
 	})
+}
+
+// foundInTurn is how many tasks of a shape find places, one after the other, and leaves the index as it was.
+func foundInTurn(t *testing.T, x *Index, s Shape) (found int) {
+	t.Helper()
+	m := x.Mark()
+	defer x.Undo(m)
+	for p, ok := x.Find(s, First); ok; p, ok = x.Find(s, First) {
+		if err := x.Take(s, p); err != nil {
+			t.Fatal(err)
+		}
+		found++
+	}
+	return found
+}
+
+// Of many devices in islands that overlap the room is what Find gives; of few it is exact however many devices the node
+// has besides.
+func TestRoomInManyIslands(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 4))
+	inTurn := 0
+	for range 300 {
+		n := Node{Slots: NoCap, Devices: make([]Device, 17+r.IntN(16))}
+		joined := 3 + r.IntN(len(n.Devices)-2)
+		for i := range int32(joined) {
+			for b := range i {
+				if r.IntN(joined) < 3 {
+					n.Links = append(n.Links, Link{i, b, 1 + r.Int32N(2)})
+				}
+			}
+		}
+		x, err := NewIndex([]Node{n}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := Request{Set: -1, Devices: 2 + r.Int32N(2), Island: NVLinkIsland}
+		s := x.Shape(asks)
+		room, found := x.RoomOn(s, 0), foundInTurn(t, x, s)
+		x.KeepingRoom(func() { found = max(found, foundInTurn(t, x, s)) })
+		if joined <= mostTried {
+			if most := mostDisjoint(n, asks, lowest(joined)); room != most || found != most {
+				t.Fatalf("%+v: room for %d, found %d, of %d", n.Links, room, found, most)
+			}
+			continue
+		}
+		if inTurn++; room > found {
+			t.Fatalf("%+v: room for %d, found %d", n.Links, room, found)
+		}
+	}
+	if inTurn < 50 {
+		t.Errorf("%d of many devices", inTurn)
+	}
 }
 
 // Once a choice is known, nothing is allocated.

@@ -211,24 +211,89 @@ type pack struct {
 // of them: about two megabytes.
 const mostPacks = 1 << 16
 
-// pack returns how many tasks of count devices find an island of the tier each, of
-// which none has a device in common with another. It is exact where no islands
-// overlap and for up to mostTried devices; else it may be too many.
-func (m *mesh) pack(devices uint64, count, at int) int {
-	t, sum := &m.tiers[at], 0
-	for _, island := range t.islands {
-		sum += bits.OnesCount64(island&devices) / count
-	}
-	switch {
-	case t.apart || sum == 0:
+// pack returns how many tasks of count devices find an island of the tier each, of which none has a device in common
+// with another. It is exact where no islands overlap, and where no more than mostTried devices are in islands that do,
+// one with the next; else it is as many as are found in turn.
+func (m *mesh) pack(devices uint64, count, at int) (sum int) {
+	t := &m.tiers[at]
+	if t.apart {
+		for _, island := range t.islands {
+			sum += bits.OnesCount64(island&devices) / count
+		}
 		return sum
-	case bits.OnesCount64(devices) > mostTried:
-		return min(sum, bits.OnesCount64(devices)/count)
 	}
 	if len(m.packs) >= mostPacks {
 		clear(m.packs)
 	}
-	return m.packExactly(pack{devices, int8(count), int8(at)})
+	asked := pack{devices, int8(count), int8(at)}
+	if n, known := m.packs[asked]; known {
+		return int(n)
+	}
+	for _, part := range t.connected(devices, count) {
+		if bits.OnesCount64(part) > mostTried {
+			sum = m.packInTurn(asked)
+			break
+		}
+		sum += m.packExactly(pack{part, asked.count, asked.tier})
+	}
+	m.packs[asked] = int8(sum)
+	return sum
+}
+
+// connected returns the devices that are in islands which have so many of them, those together of which the islands
+// overlap, one with the next.
+func (t *tier) connected(devices uint64, count int) (parts []uint64) {
+	for _, island := range t.islands {
+		part := island & devices
+		if bits.OnesCount64(part) < count {
+			continue
+		}
+		parts = slices.DeleteFunc(parts, func(other uint64) bool {
+			meets := other&part != 0
+			if meets {
+				part |= other
+			}
+			return meets
+		})
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// packInTurn gives one task after the other its devices, as Find does.
+func (m *mesh) packInTurn(p pack) (sum int) {
+	holds := func(island uint64) bool { return bits.OnesCount64(island&p.devices) >= int(p.count) }
+	for slices.ContainsFunc(m.tiers[p.tier].islands, holds) {
+		p.devices &^= m.picker.pick(0, p.devices, p.devices, int(p.count))
+		sum++
+	}
+	return sum
+}
+
+// pickBeside returns the devices of a task that T4 prefers of those beside which as many others are packed as there
+// can be. It is exact as pack is, where an island has up to mostTried devices to choose from.
+func (m *mesh) pickBeside(whole uint64, count, at int) (best uint64) {
+	t, most := &m.tiers[at], m.pack(whole, count, at)
+	for _, island := range t.islands {
+		if from := island & whole; t.apart || bits.OnesCount64(from) > mostTried {
+			return m.picker.pick(0, whole, whole, count)
+		}
+	}
+	var try func(chosen, from uint64, count int)
+	for _, island := range t.islands {
+		try = func(chosen, from uint64, more int) {
+			switch {
+			case more > 0:
+				for ; bits.OnesCount64(from) >= more; from &= from - 1 {
+					try(chosen|from&-from, from&(from-1), more-1)
+				}
+			case m.pack(whole&^chosen, count, at)+1 >= most && (best == 0 || m.before(chosen, best, whole)):
+				best = chosen
+			}
+		}
+		try(0, island&whole, count)
+	}
+	return best
 }
 
 // packExactly tries, for the lowest device, every island that it can be in, and to
