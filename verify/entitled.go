@@ -378,7 +378,8 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 		if !over {
 			continue
 		}
-		if most := v.releasable(q, f.queue, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
+		beside := gains[0].beside[key] // which may start by itself, in what is free (Q4)
+		if most := v.releasable(q, f.queue, mine, key); use-beside-most > line && most < amountIn(gains[0].charged, key)-beside {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
