@@ -282,7 +282,7 @@ func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *ver
 			priorityOf(w.source, policy) > priorityOf(other.source, policy)
 	case allot.Behind:
 		return w.source.Reserved != nil || slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool { return r.Workload == w.source.ID }) ||
-			reserving{v}.borrows(w, queue, other, otherQueue, nil)
+			reserving{v}.borrows(w, queue, other, otherQueue, nil) || reserving{v}.trustedToHaveLeft(w, other, otherQueue)
 	default:
 		return policy.Reclaim != preempt.NoReclaim && queue != otherQueue
 	}
