@@ -520,12 +520,14 @@ func relocations(p *allot.Policy) int {
 }
 
 // soughtAgain is what a workload holds of GPUs after the plan if it was itself
-// disturbed in it: it may have sought places for all of that.
+// disturbed in it, for somebody or for nobody (B9): it may have sought places for all of that.
 func (v *verifier) soughtAgain(workload string) (sum int64) {
 	if v.room.disturbed == nil {
 		v.room.disturbed = make(map[string]bool, len(v.room.victims))
-		for i := range v.room.victims {
-			v.room.disturbed[v.room.victims[i].action.Workload] = true
+		for i := range v.plan.Actions {
+			if a := &v.plan.Actions[i]; a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move || a.Kind == allot.Unclaim {
+				v.room.disturbed[a.Workload] = true
+			}
 		}
 	}
 	if !v.room.disturbed[workload] {
