@@ -282,7 +282,7 @@ func (v *verifier) mayTake(w *verifiedWorkload, queue *verifiedQueue, other *ver
 			priorityOf(w.source, policy) > priorityOf(other.source, policy)
 	case allot.Behind:
 		return w.source.Reserved != nil || slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool { return r.Workload == w.source.ID }) ||
-			reserving{v}.borrows(w, queue, other, otherQueue, nil)
+			reserving{v}.borrows(w, queue, other, otherQueue, nil) || reserving{v}.trustedToHaveLeft(w, other, otherQueue)
 	default:
 		return policy.Reclaim != preempt.NoReclaim && queue != otherQueue
 	}
@@ -378,7 +378,8 @@ func (v *verifier) preempted(x *verifiedVictim, gains []verifiedGain) {
 		if !over {
 			continue
 		}
-		if most := v.releasable(q, f.queue, mine, key); use-most > line && most < amountIn(gains[0].charged, key) {
+		beside := gains[0].beside[key] // which may start by itself, in what is free (Q4)
+		if most := v.releasable(q, f.queue, mine, key); use-beside-most > line && most < amountIn(gains[0].charged, key)-beside {
 			v.failAt(x.at, ruleRelease, "%q takes queue %q to %d %s, line %d, and cannot release as much as it starts",
 				b.source.ID, q.id, use, key.resource, line)
 			return
@@ -519,12 +520,14 @@ func relocations(p *allot.Policy) int {
 }
 
 // soughtAgain is what a workload holds of GPUs after the plan if it was itself
-// disturbed in it: it may have sought places for all of that.
+// disturbed in it, for somebody or for nobody (B9): it may have sought places for all of that.
 func (v *verifier) soughtAgain(workload string) (sum int64) {
 	if v.room.disturbed == nil {
 		v.room.disturbed = make(map[string]bool, len(v.room.victims))
-		for i := range v.room.victims {
-			v.room.disturbed[v.room.victims[i].action.Workload] = true
+		for i := range v.plan.Actions {
+			if a := &v.plan.Actions[i]; a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move || a.Kind == allot.Unclaim {
+				v.room.disturbed[a.Workload] = true
+			}
 		}
 	}
 	if !v.room.disturbed[workload] {

@@ -89,6 +89,35 @@ func (v *verifier) carriedOut() {
 	c.claimAll(func(one *newcomer, a *allot.Action, w *verifiedWorkload) bool {
 		return c.claiming[one.at.action] != nil && (a.Kind != allot.Move || isShort(w))
 	})
+	v.keepFree()
+}
+
+// keepFree has what moves since before the plan, and has yet to leave its old place, keep its new one free, if all
+// of a workload is: nobody else comes beside what is leaving there (S4).
+func (v *verifier) keepFree() {
+	moves := make(map[*verifiedWorkload][]allot.Task)
+	for _, w := range v.workOrder {
+		for _, t := range w.source.Tasks {
+			if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed && hasBegun(&t) {
+				moves[w] = append(moves[w], t)
+			}
+		}
+	}
+	for _, w := range slices.SortedFunc(maps.Keys(moves), func(a, b *verifiedWorkload) int { return strings.Compare(a.source.ID, b.source.ID) }) {
+		book := func(p allot.Phase, times int64) {
+			for _, t := range moves[w] {
+				v.nodes[t.Node].book(v.requestOf(w, w.form, t.PodSet), verifiedTask{p, t.Node, t.Devices}, times)
+			}
+		}
+		book(allot.Claimed, -1)
+		book(allot.Running, 1)
+		if slices.ContainsFunc(moves[w], func(t allot.Task) bool {
+			return len(v.nodes[t.Node].overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
+		}) {
+			book(allot.Running, -1)
+			book(allot.Claimed, 1)
+		}
+	}
 }
 
 // carrying is what is known while a plan is carried out.

@@ -253,13 +253,18 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 			return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
 		})
 	}
-	passed := standing(func(t *allot.Task) bool {
-		return b.source.Reserved != nil && t.Behind == b.source.ID ||
-			overran(v.state, x.source.source, x.queue, t) && micros(t.Since) > waitingSince(b.source, nowOf(v.state))
-	})
+	passed := v.trustedToHaveLeft(b, x.source, x.queue) || standing(func(t *allot.Task) bool { return b.source.Reserved != nil && t.Behind == b.source.ID })
 	if !passed && !v.borrows(b, f.queue, x.source, x.queue, stands) {
 		v.failAt(x.at, ruleReserved, "%q has not its place behind %q", x.action.Workload, x.action.Reason.Workload)
 	}
+}
+
+// trustedToHaveLeft says whether something of a workload in a queue has passed b, which waited, and was expected to have
+// ended by now (B5).
+func (v reserving) trustedToHaveLeft(b, other *verifiedWorkload, queue *verifiedQueue) bool {
+	return slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
+		return t.Phase != allot.Terminating && overran(v.state, other.source, queue, &t) && micros(t.Since) > waitingSince(b.source, nowOf(v.state))
+	})
 }
 
 // startsBehind checks that what starts or moves behind another has taken places that are promised

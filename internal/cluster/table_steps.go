@@ -357,6 +357,15 @@ func (w Booking) Begin(i int32, rows []bool) {
 	}
 }
 
+// KeepFree has rows of claims of the state keep their places free of what comes beside what is leaving there.
+func (w Booking) KeepFree(i int32, rows []int32) {
+	w.Journal.Keep(w.World, i)
+	w.Room.touch(i)
+	for _, at := range rows {
+		w.Room.Seats[i][at].Pipelined = false
+	}
+}
+
 // Withdraw takes the rows of a start of this solve out of the table, which has cost
 // nothing yet (M9), and returns them and what the workload has beside them.
 func (w Booking) Withdraw(start int32) (own, others []Seat) {

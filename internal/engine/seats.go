@@ -172,19 +172,46 @@ func startWhatClaims(s *Solver) {
 	for _, i := range s.pool.Works {
 		k := &w.Works[i]
 		claims := k.Pipelined || k.Live >= 0 && w.Live[k.Live].Claimed > 0
-		if claims && w.FormOf(k, k.Current).Pool == s.index && !k.IsLeaving(w) {
+		if claims && w.FormOf(k, k.Current).Pool == s.index {
 			waits = append(waits, i)
 		}
 	}
 	slices.SortFunc(waits, w.CompareIDs)
 	for _, i := range waits {
-		if !startClaimed(w, s.pool.Index, i) {
+		switch {
+		case w.Works[i].IsLeaving(w):
+			keepFree(w, s.pool.Index, i)
+			continue
+		case !startClaimed(w, s.pool.Index, i):
 			continue
 		}
 		reenter(w, i)
 		if d.Changed = true; !w.Works[i].Pipelined {
 			s.requeue(i)
 		}
+	}
+}
+
+// keepFree has a workload whose old places are still leaving keep those free that it claims where it moves, if all of
+// them are free beside what is leaving there: they are its own by now, and nobody comes between (S4).
+func keepFree(w *cluster.World, x *placement.Index, i int32) {
+	seats, k := w.Room.Seats[i], &w.Works[i]
+	var kept []int32
+	m := x.Mark()
+	for at := range seats {
+		s := &seats[at]
+		if !s.Claimed || !s.Pipelined || !w.Holdings[s.Origin].Begun {
+			continue
+		}
+		if !openClaim(x, w.Definition(k, k.Current).Sets[s.Set].Placed, s.Place(w)) {
+			x.Undo(m)
+			return
+		}
+		kept = append(kept, int32(at))
+	}
+	if x.Commit(m); len(kept) > 0 {
+		w.Booking().KeepFree(i, kept)
+		reenter(w, i)
 	}
 }
 
