@@ -497,7 +497,7 @@ func (t *taking) inOneGo() bool {
 // judged says whether what is lawful of the victims only once all have gone is, of such with
 // which the preemptor starts.
 func (t *taking) judged() (list, bool) {
-	if !t.entitledFinally() || !t.ranked() {
+	if !t.entitledFinally() || !t.ranked() || !t.owed() {
 		return list{}, false
 	}
 	if t.ask.relocates() {
@@ -537,4 +537,15 @@ func (t *taking) ranked() bool {
 	serves := most == none || r.wouldProtect(a.Preemptor) >= most
 	a.beyond = a.beyond || !serves // what else is in its leaf decides
 	return serves
+}
+
+// owed says whether all that were taken stand behind the preemptor, or build on one that was taken and does, where
+// that is what the mode asks (B9): whoever only goes along stays once the other does.
+func (t *taking) owed() bool {
+	r, a := t.room, t.ask
+	return a.mode != Due || !slices.ContainsFunc(t.list.ids, func(id UnitID) bool {
+		return !slices.ContainsFunc(t.list.ids, func(below UnitID) bool {
+			return r.units[below].Work == r.units[id].Work && r.units[below].Step <= r.units[id].Step && a.isBehind(r, below)
+		})
+	})
 }

@@ -48,7 +48,7 @@ type verifiedVictim struct {
 }
 
 // A verifiedGain is an action that gives a workload places, what it is charged
-// for them, and the use of its queue and all above right afterwards. Of what moves it is
+// for them, and the use of its queue and all above right afterwards. Of what moves, or leaves and starts, it is
 // charged its whole minimum, of which stays is what has come back to where it ran: who goes
 // as one has its right as one (M4, M6).
 type verifiedGain struct {
@@ -103,10 +103,10 @@ func (v *verifier) gains(a *allot.Action, f *verifiedForm, tasks []plannedTask, 
 	if !v.room.sought[a.Workload] || a.Reason.Code == allot.Consolidated {
 		return // what moves so that another starts is no start of its own
 	}
-	g := verifiedGain{kind: a.Kind, form: f, claimed: claimed}
-	if a.Kind == allot.Move {
+	g, w := verifiedGain{kind: a.Kind, form: f, claimed: claimed}, v.workloads[a.Workload]
+	if a.Kind == allot.Move || v.restarts[a.Workload] && w.admitted != nil { // which is a move in two parts (M11)
 		home := backHome(v, a)
-		g.inUnits = len(a.Tasks)+len(home) > 1 && v.workloads[a.Workload].hasUnits(f)
+		g.inUnits = len(a.Tasks)+len(home) > 1 && w.hasUnits(f)
 		g.stays = chargesAt(v, f, home)
 		charged = mergeCharges(slices.Clone(charged), g.stays)
 	}
@@ -131,9 +131,9 @@ func (v *verifier) gains(a *allot.Action, f *verifiedForm, tasks []plannedTask, 
 // backHome are the tasks of a minimum of which others move that are where they ran.
 func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
 	w := v.workloads[a.Workload]
-	moves := make(map[taskName]bool, len(a.From))
+	moves := make(map[taskName]bool, len(a.Tasks))
 	some := false // of the minimum moves
-	for _, t := range a.From {
+	for _, t := range a.Tasks {
 		name := taskName{a.Workload, t.PodSet, t.Index}
 		_, above := w.admitted.above[name]
 		moves[name], some = true, some || !above

@@ -228,7 +228,8 @@ func (v *promising) readLeaving() {
 }
 
 // readClaiming has what starts together claim its places where one of them waits for what was leaving it before the
-// plan: there is no room for it yet, though all that the plan takes has left.
+// plan: there is no room for it yet, though all that the plan takes has left. Who waits for what was leaving of its own
+// claims whatever it finds (S5).
 func (v *promising) readClaiming() {
 	claiming := make(map[string]bool)
 	for n, leaving := range v.wasLeaving { // each is noted: order cannot matter
@@ -242,15 +243,18 @@ func (v *promising) readClaiming() {
 			}
 		}
 	}
-	if len(claiming) == 0 {
-		return
-	}
 	for _, list := range v.stands { // each for itself: order cannot matter
 		for i := range list {
 			one := &list[i]
-			one.claims = one.claims || claiming[one.together()]
+			one.claims = one.claims || one.isAfterItself() || claiming[one.together()]
 		}
 	}
+}
+
+// isAfterItself says whether somebody waits for what was leaving of its own before the plan.
+func (one *standing) isAfterItself() bool {
+	w := one.workload.source
+	return slices.Contains(one.after, w.ID) && slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating })
 }
 
 // together is the same of all tasks of a workload that start once the same have left.

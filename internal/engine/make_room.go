@@ -149,6 +149,7 @@ func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []
 		defer letClaim(s.Solver, found.preemptor)()
 	}
 	if found.proposal == nil {
+		defer s.promising().nobodyOut()()
 		return s.begun(k, it, at, found.preemptor)
 	}
 	return true, s.carryOut(k, it, at, found.preemptor, found.proposal)
@@ -210,7 +211,9 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 // the place. Others wait for it.
 func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (*way, error) {
 	defer letClaim(s.Solver, b)()
-	if s.wouldStart(b) {
+	end := s.promising().nobodyOut()
+	starts := s.wouldStart(b)
+	if end(); starts {
 		if !entitled {
 			return nil, nil
 		}

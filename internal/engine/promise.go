@@ -45,6 +45,8 @@ type promises struct {
 	waitsAt        int64
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
+	// whole: nobody has left yet, see [promising.nobodyOut].
+	whole bool
 	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
 	// promised is in nobody's way then, as it has no promise once it has started.
 	serves int32

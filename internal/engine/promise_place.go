@@ -235,7 +235,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, trial, s.lookedAt(d, unit), func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, trial && !all.whole, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})
@@ -407,6 +407,13 @@ func (s promising) makesRoom() error {
 	err := s.layAgain()
 	s.promises.making = true
 	return err
+}
+
+// nobodyOut says that nobody is out of the index who stands, though room is made, so that what is promised need be kept free
+// only from its time on; it returns what ends that.
+func (s promising) nobodyOut() (end func()) {
+	s.promises.whole = s.isFresh()
+	return func() { s.promises.whole = false }
 }
 
 // serve has others make way for a workload, and returns what ends that.

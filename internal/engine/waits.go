@@ -122,7 +122,7 @@ func (s *awaiting) list() (named []int32) {
 		return nil
 	}
 	slices.SortFunc(s.goers, func(a, b *goer) int {
-		return cmp.Or(cmp.Compare(b.until, a.until), s.world.CompareIDs(b.work, a.work))
+		return cmp.Or(cmp.Compare(s.goneBy(b), s.goneBy(a)), s.world.CompareIDs(b.work, a.work))
 	})
 	s.implied = make(map[int32]bool)
 	ask := func() {
@@ -142,6 +142,15 @@ func (s *awaiting) list() (named []int32) {
 		})
 	}
 	return named
+}
+
+// goneBy is when somebody is gone with all that it has or is promised and is over when the promise begins: what of it
+// is leaving does not go before those for whom the rest waits.
+func (s *awaiting) goneBy(one *goer) int64 {
+	if by := s.of(one.work); by != nil && s.until(by) <= s.p.at {
+		return max(one.until, s.until(by))
+	}
+	return one.until
 }
 
 // using is what of the queues' use may be gone by the time of the promise: all where that is not known (B8).
