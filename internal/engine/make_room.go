@@ -252,7 +252,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			}
 			if found {
 				proposal := s.keep(best)
-				if lasts, err := s.lasts(b, proposal); lasts || err != nil {
+				if lasts, err := s.lasts(b, proposal, s.endsForGood); lasts || err != nil {
 					return proposal, err
 				}
 				continue
