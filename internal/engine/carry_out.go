@@ -84,7 +84,7 @@ func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Pree
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if found && err == nil {
-		found, err = runsOnAtHome(s, k, d, b.Add)
+		err = runsOnAtHome(s, k, d, b.Add)
 	}
 	if !found || err != nil {
 		return false, err

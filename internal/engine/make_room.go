@@ -337,7 +337,7 @@ func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if found && err == nil {
-		found, err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
+		err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
 	}
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }
