@@ -234,17 +234,22 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 	l := &w.Live[k.Live]
 	for at := l.From; at < l.To; at++ {
 		gone := &w.Holdings[at]
-		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || slices.ContainsFunc(w.Room.Seats[i], func(s cluster.Seat) bool {
-			return s.Origin == at || s.Set == gone.Set && s.Index == gone.Index
-		}) {
+		named := slices.IndexFunc(w.Room.Seats[i], func(s cluster.Seat) bool { return s.Set == gone.Set && s.Index == gone.Index })
+		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || named >= 0 && w.Room.Seats[i][named].Origin >= 0 {
 			continue
 		}
 		before := *one
+		if named >= 0 { // it starts as well, and may have any name
+			w.Room.Seats[i][named].Index = before.Index
+		}
 		one.Origin, one.Index, one.Admitted = at, gone.Index, gone.Since
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}
 		*one = before
+		if named >= 0 {
+			w.Room.Seats[i][named].Index = gone.Index
+		}
 	}
 	return false, nil
 }
