@@ -148,7 +148,7 @@ func (b *Table) room(seats []Seat, n int) []Seat {
 // number gives the rows of a start their indices, those from the first on.
 func (w Booking) number(i int32, seats []Seat, first int) {
 	k := &w.Works[i]
-	if w.Room.Last[i] == 0 || k.Live < 0 { // it has lost nothing in this solve
+	if w.Room.Last[i] == 0 || k.Live < 0 || w.LeavesFirst(i, seats) { // it has lost nothing in this solve, or all of it for a time
 		for at := first; at < len(seats); at++ {
 			seats[at].Index = w.nextIndex(k, seats[:at], seats[at].Set)
 		}
@@ -168,6 +168,33 @@ func (w Booking) number(i int32, seats []Seat, first int) {
 	for at := first; at < len(seats); at++ {
 		c.settle(&seats[at])
 	}
+}
+
+// LeavesFirst says whether a workload that has lost all that ran of it claims, by some of these rows, a place in which it
+// ran: beside what has been given that since, it cannot run on there. Then nothing of it continues what ran, and it starts
+// behind itself (S5).
+func (w Booking) LeavesFirst(i int32, seats []Seat) bool {
+	k := &w.Works[i]
+	if k.Live < 0 || w.Live[k.Live].Form != k.Current || slices.ContainsFunc(seats, func(one Seat) bool { return w.Ran(&one) }) {
+		return false
+	}
+	return slices.ContainsFunc(seats, func(one Seat) bool { return one.Pipelined && w.hadMoreThere(k, seats, &one) })
+}
+
+// hadMoreThere says whether more tasks of a pod set of a workload ran where a row of it is than run there by these rows.
+func (w Booking) hadMoreThere(k *Work, seats []Seat, one *Seat) bool {
+	more, l := 0, &w.Live[k.Live]
+	for _, h := range w.Holdings[l.From:l.To] {
+		if h.Phase == Running && !h.Fresh && h.Set == one.Set && h.Where() == one.Where() {
+			more++
+		}
+	}
+	for at := range seats {
+		if s := &seats[at]; !s.Pipelined && s.Set == one.Set && s.Where() == one.Where() {
+			more--
+		}
+	}
+	return more > 0
 }
 
 // A continuing is which rows of a workload that starts continue tasks of it that ran in the state and have no row

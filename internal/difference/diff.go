@@ -411,7 +411,8 @@ func lastFirst(w Difference, parts []takenPart) {
 
 // whyLost is the last taking that took what was held before, up to that at 'at', if it was no
 // consolidation: that moves. If none is known to have, it is the last of the workload; so it is
-// of what was moved to the place of its like, and starts nowhere else.
+// of what was moved to the place of its like, and starts nowhere else. What it has lost elsewhere to who is where it was
+// in the end has cost it nothing.
 func (w Difference) whyLost(held int32, at int) int {
 	book, last, gone := w.Room, cluster.None, cluster.None
 	for why := range book.TakingsOf(w.Holdings[held].Work) {
@@ -419,7 +420,7 @@ func (w Difference) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held }) {
 			continue
 		}
-		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) {
+		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) && !w.tookForNothing(t, held) {
 			gone = last
 		}
 	}
@@ -431,6 +432,14 @@ func (w Difference) whyLost(held int32, at int) int {
 		return last
 	}
 	return whyGone(book, at)
+}
+
+// tookForNothing says whether a taking took a task elsewhere than where it was held before, for who has not left its place.
+func (w Difference) tookForNothing(t *cluster.Taking, held int32) bool {
+	if t.Beneficiary < 0 || w.fateOf(t.Beneficiary, t.Commit) != staysHome {
+		return false
+	}
+	return !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held && s.Where() == w.Holdings[held].Where() })
 }
 
 // tookThere says whether a reclaim of a class took a task where it was held before: it may have

@@ -84,7 +84,7 @@ func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Pree
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if found && err == nil {
-		found, err = runsOnAtHome(s, k, d, b.Add)
+		err = runsOnAtHome(s, k, d, b.Add)
 	}
 	if !found || err != nil {
 		return false, err
@@ -168,10 +168,10 @@ func redivide(w *cluster.World, d *cluster.Decision) error {
 
 // lasts says whether a unit that comes within its lines by a proposal is so too in the
 // division that is left where victims end for good and take their demand along (S6). Else
-// others would take its places, and what went for it would have gone for nobody (M5).
-func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (bool, error) {
+// others would take its places, and what went for it would have gone for nobody (M5). ends says of whom that is so.
+func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal, ends func(preempt.Justification) bool) (bool, error) {
 	w, p := s.world, s.pool
-	if !slices.ContainsFunc(proposal.Justifications, s.endsForGood) {
+	if !slices.ContainsFunc(proposal.Justifications, ends) {
 		return true, nil
 	}
 	before := make(map[int32]cluster.Status)
@@ -183,7 +183,7 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal) (boo
 		if c.Moves {
 			continue
 		}
-		if s.endsForGood(c) {
+		if ends(c) {
 			before[u.Work] = k.Status
 		}
 		if err := p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible); err != nil {

@@ -15,7 +15,8 @@ import (
 // and may so give somebody who waits a right to what ran there before. Such a start
 // is not made (M9): it would cost its own queue more than it brings. Only who was
 // refused within the lines of the same round can have such a right, and only where
-// something preemptible ran that is on the same side. Besides there are the patient, who have
+// something preemptible ran that is on the same side or, where lower priority of its own queue
+// makes way besides (R11), on that of its own. Besides there are the patient, who have
 // a right against whomever and make no use of it, as they will start in what is free beyond
 // their own lines: who takes that place before them has them evict somebody.
 
@@ -43,7 +44,7 @@ func (s exposing) noteClaimants() {
 // What it is charged is not charged yet.
 func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
 	w, p := s.world, s.pool
-	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.ranBeside(f.Queue) && len(s.patient) == 0 {
+	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.someRan() && len(s.patient) == 0 {
 		return false, nil
 	}
 	// Claimants are tried in scratch memory of their own.
@@ -62,7 +63,7 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 		if err != nil {
 			return false, err
 		}
-		if b != nil && b.Leaf != f.Queue && (s.patient[b.Work] || s.ranBeside(f.Queue) && s.gives(b, f.Queue)) && s.mayGain(b, charge) {
+		if b != nil && b.Leaf != f.Queue && (s.patient[b.Work] || s.mayCost(b, f.Queue) && s.gives(b, f.Queue)) && s.mayGain(b, charge) {
 			able = append(able, b)
 		}
 	}
@@ -76,19 +77,30 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
 	reenter(w, it.ID)
 	for _, b := range able {
-		if exposed = s.takesWhatRan(b, it, f); exposed {
+		if exposed, err = s.takesWhatRan(b, it, f); exposed {
 			s.noteExposure(it, f, b)
+		}
+		if exposed || err != nil {
 			break
 		}
 	}
 	w.Room.Seats[it.ID], k.Current = before, own
 	reenter(w, it.ID)
-	return exposed, nil
+	return exposed, err
+}
+
+// mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or, where
+// lower priority of its own queue makes way besides (R11), in that.
+func (s exposing) mayCost(b *preempt.Preemptor, leaf int32) bool {
+	return s.ranBeside(leaf) || s.ranBeside(b.Leaf) && slices.Contains(s.reclaims(b), preempt.ReclaimAndPreempt)
 }
 
 // ranBeside says whether something preemptible that ran in the state is in the
 // same subtree below the root as the leaf.
-func (s exposing) ranBeside(leaf int32) bool {
+func (s exposing) ranBeside(leaf int32) bool { return s.someRan() && s.ran[topOf(s.pool, leaf)] }
+
+// someRan says whether something preemptible ran in the state.
+func (s exposing) someRan() bool {
 	w, p := s.world, s.pool
 	if s.ran == nil {
 		s.ran = make([]bool, len(p.Parent))
@@ -102,7 +114,7 @@ func (s exposing) ranBeside(leaf int32) bool {
 			}
 		}
 	}
-	return s.ran[topOf(p, leaf)]
+	return slices.Contains(s.ran, true)
 }
 
 // topOf is the uppermost queue above a queue.
@@ -196,13 +208,14 @@ func (s exposing) withPlaces(seats []cluster.Seat, unit gang.Unit, places []plac
 }
 
 // takesWhatRan says whether the claimant has a reclaim that takes what ran before,
-// other than one unit that would get the place of what starts.
-func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.Form) bool {
+// other than one unit that would get the place of what starts, and that lasts as what has
+// started in this solve ends for good in the next one as well (S6).
+func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.Form) (bool, error) {
 	if s.pool.Index.Releasing() { // what it would claim counts as room
 		defer letClaim(s.Solver, b)()
 	}
 	if s.preempting().wouldStart(b) {
-		return false
+		return false, nil
 	}
 	for _, mode := range s.reclaims(b) {
 		proposal, refusal, found := s.pool.Room.Find(b, mode)
@@ -212,13 +225,23 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.F
 		}
 		var ran []*preempt.Unit
 		for _, c := range proposal.Justifications {
-			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 && c.Mode != preempt.Preempt { // who may be preempted may be so whatever starts
+			if u := s.pool.Room.Unit(c.Victim); u.Running > 0 {
 				ran = append(ran, u)
 			}
 		}
-		return len(ran) > 0 && !(len(ran) == 1 && s.takesThePlace(ran[0], it, f))
+		if len(ran) == 0 || len(ran) == 1 && s.takesThePlace(ran[0], it, f) {
+			return false, nil
+		}
+		return s.preempting().lasts(b, &proposal, s.wouldEnd)
 	}
-	return false
+	return false, nil
+}
+
+// wouldEnd says whether the workload of a victim would end for good with it, were what has started in this solve to run.
+func (s exposing) wouldEnd(c preempt.Justification) bool {
+	u := s.pool.Room.Unit(c.Victim)
+	k := &s.world.Works[u.Work]
+	return !c.Moves && u.Step == 0 && s.world.FormOf(k, k.Current).Final
 }
 
 // takesThePlace says whether a unit that goes is of the same leaf as what starts,

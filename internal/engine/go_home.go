@@ -33,7 +33,7 @@ func (h homecoming) goHome() error {
 	s.inStep = true
 	defer func() { s.inStep = false }()
 	for _, i := range slices.Clone(w.Booking().Turned()) { // of all others nothing has moved
-		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index {
+		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index || w.Booking().LeavesFirst(i, w.Room.Seats[i]) && !h.mayRunOn(i) {
 			continue
 		}
 		for at := range w.Room.Seats[i] {
@@ -63,6 +63,25 @@ func (h homecoming) goHome() error {
 		}
 	}
 	return nil
+}
+
+// mayRunOn says whether a workload that leaves, and claims places again in which it ran, may run on in all of these
+// instead, as what stood there by now has gone.
+func (h *homecoming) mayRunOn(i int32) bool {
+	w, x := h.solver.world, h.solver.pool.Index
+	m := x.Mark()
+	defer x.Undo(m)
+	seats := w.Room.Seats[i]
+	for at := range seats {
+		if x.Give(h.shapeOf(i, &seats[at]), seats[at].Place(w)) != nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(seats, func(one cluster.Seat) bool {
+		place := one.Place(w)
+		place.Pipelined = place.Pipelined && w.Booking().StoodAt(i, one.Set, place, cluster.Running) == cluster.None
+		return !x.Fits(h.shapeOf(i, &one), place) || x.Take(h.shapeOf(i, &one), place) != nil
+	})
 }
 
 // shapeOf is the shape of a task as the index of the pool knows it.
@@ -215,17 +234,22 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 	l := &w.Live[k.Live]
 	for at := l.From; at < l.To; at++ {
 		gone := &w.Holdings[at]
-		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || slices.ContainsFunc(w.Room.Seats[i], func(s cluster.Seat) bool {
-			return s.Origin == at || s.Set == gone.Set && s.Index == gone.Index
-		}) {
+		named := slices.IndexFunc(w.Room.Seats[i], func(s cluster.Seat) bool { return s.Set == gone.Set && s.Index == gone.Index })
+		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || named >= 0 && w.Room.Seats[i][named].Origin >= 0 {
 			continue
 		}
 		before := *one
+		if named >= 0 { // it starts as well, and may have any name
+			w.Room.Seats[i][named].Index = before.Index
+		}
 		one.Origin, one.Index, one.Admitted = at, gone.Index, gone.Since
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}
 		*one = before
+		if named >= 0 {
+			w.Room.Seats[i][named].Index = gone.Index
+		}
 	}
 	return false, nil
 }
@@ -369,15 +393,16 @@ func (h *homecoming) changed(i int32) {
 }
 
 // runsOnAtHome has tasks of an evicted workload that would claim the places in which they ran
-// run on there, as nothing leaves these; it reports whether they can beside what has been
-// given places behind them since.
-func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.Unit) (bool, error) {
+// run on there, as nothing leaves these. Where one cannot, beside what has been given places behind it since,
+// all claim their places behind themselves (S5).
+func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.Unit) error {
 	w, x := s.world, s.pool.Index
 	if !s.claims || !wasEvicted(k, w) || k.Current != w.Live[k.Live].Form {
-		return true, nil
+		return nil
 	}
 	l := &w.Live[k.Live]
 	homes, next := slices.Clone(w.Holdings[l.From:l.To]), 0 // each of one task
+	claims, m := slices.Clone(s.places), x.Mark()
 	for set, n := range unit.Add {
 		for range n {
 			place := &s.places[next]
@@ -394,15 +419,18 @@ func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.U
 			homes = slices.Delete(homes, home, home+1)
 			now, shape := *place, d.Sets[set].Placed
 			if now.Pipelined = false; x.Give(shape, *place) != nil {
-				return false, errUnsound
+				return errUnsound
 			}
 			if !x.Fits(shape, now) {
-				return false, x.Take(shape, *place)
+				x.Undo(m)
+				s.places = append(s.places[:0], claims...)
+				return nil
 			}
 			if *place = now; x.Take(shape, now) != nil {
-				return false, errUnsound
+				return errUnsound
 			}
 		}
 	}
-	return true, nil
+	x.Commit(m)
+	return nil
 }

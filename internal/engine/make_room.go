@@ -22,7 +22,8 @@ type refusal struct {
 	// it stands.
 	untold, silent bool
 	item           queue.Item
-	// searched: it was looked for, beside what was promised then; made is how many promises there had been made.
+	// searched: it was looked for, beside what was promised then, or not yet, as it is patient; made is how many
+	// promises there had been made.
 	searched bool
 	made     int32
 	// patient: it makes no room as it will start in what is free, which others may take (Q4). Whom that is
@@ -31,7 +32,8 @@ type refusal struct {
 }
 
 // stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
-// that serves may find some by another choice: it is made again in the next pass.
+// that serves may find some by another choice, and who was patient may have its place promised to another: it is made
+// again in the next pass.
 func (r *refusal) stands(s *Solver) bool {
 	return r.Memo.Stands(s.pool) && (!r.searched || r.made >= s.promises.madeBefore)
 }
@@ -64,7 +66,8 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	steps := s.decision.Work.Candidates
 	made, err := s.makeRoomForAny(k, it, at, held)
 	s.mayBound = false
-	searched := !made && s.decision.Work.Candidates > steps
+	patient := s.patient[it.ID]
+	searched := !made && (s.decision.Work.Candidates > steps || patient)
 	s.promises.sought = s.promises.sought || searched
 	if held == nil && !made && err == nil {
 		it.Form = at
@@ -74,7 +77,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		}
 		s.refusals[asked] = &refusal{
 			Memo: until, reasons: s.diagnosis().shared(f.Queue, s.told), untold: s.untold, silent: s.untold && s.mute, item: it,
-			searched: searched, made: s.promises.made, patient: s.patient[it.ID],
+			searched: searched, made: s.promises.made, patient: patient,
 		}
 	}
 	if held != nil && !made {
@@ -252,7 +255,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			}
 			if found {
 				proposal := s.keep(best)
-				if lasts, err := s.lasts(b, proposal); lasts || err != nil {
+				if lasts, err := s.lasts(b, proposal, s.endsForGood); lasts || err != nil {
 					return proposal, err
 				}
 				continue
@@ -337,7 +340,7 @@ func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.
 	}
 	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
 	if found && err == nil {
-		found, err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
+		err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
 	}
 	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
 }

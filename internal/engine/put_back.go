@@ -206,13 +206,11 @@ func (s reprieving) seatUnit(o *cluster.OutUnit, where seating) (back bool, err 
 			}
 		}()
 	}
-	if _, ok := p.Tree.Check(int(o.Unit.Leaf), o.Unit.Charge, o.Unit.NonPreemptible); !ok {
-		return false, nil
-	}
-	if where&oldPlace != 0 && !s.strays(o) && s.takeOld(o, o.Seats) {
+	_, admitted := p.Tree.Check(int(o.Unit.Leaf), o.Unit.Charge, o.Unit.NonPreemptible)
+	if where&oldPlace != 0 && (admitted || s.runsOnOverLimits(o)) && !s.strays(o) && s.takeOld(o, o.Seats) {
 		return true, s.seatAgain(o, slices.Clone(o.Seats))
 	}
-	if where&(newPlace|placedAnew) == 0 || k.Status == cluster.Failed || o.Unit.Rooted || s.broken(o) {
+	if !admitted || where&(newPlace|placedAnew) == 0 || k.Status == cluster.Failed || o.Unit.Rooted || s.broken(o) {
 		return false, nil
 	}
 	seats := slices.Clone(o.Seats)
@@ -221,6 +219,32 @@ func (s reprieving) seatUnit(o *cluster.OutUnit, where seating) (back bool, err 
 	}
 	w.Booking().Elsewhere(i, o.Seats, seats, where&stillBegun != 0)
 	return true, s.seatAgain(o, seats)
+}
+
+// runsOnOverLimits says whether a unit that its queues do not admit may run on where it ran all the same: to stay is no
+// start (M11), as long as what it exceeds are limits (Q3, Q10) of queues in which nothing has started in this solve.
+func (s reprieving) runsOnOverLimits(o *cluster.OutUnit) bool {
+	w := s.world
+	if slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool {
+		return !w.Booking().Ran(&one) || one.Where() != w.Holdings[one.Origin].Where()
+	}) {
+		return false
+	}
+	short := s.pool.Tree.Shortfalls(nil, int(o.Unit.Leaf), o.Unit.Charge, o.Unit.NonPreemptible)
+	return !slices.ContainsFunc(short, func(one quota.Shortfall) bool {
+		return one.Kind != quota.OverLimit && one.Kind != quota.OverBorrowing || s.someStartedIn(int32(one.Queue))
+	})
+}
+
+// someStartedIn says whether anything that this solve has started is in a queue.
+func (s reprieving) someStartedIn(q int32) bool {
+	w := s.world
+	return slices.ContainsFunc(w.Room.Touched, func(i int32) bool { // of all others nothing has a commit
+		f := w.FormOf(&w.Works[i], w.Works[i].Current)
+		return f.Pool == s.index && under(s.pool, f.Queue, q) && slices.ContainsFunc(w.Room.Seats[i], func(one cluster.Seat) bool {
+			return one.Commit >= 0 && !w.Booking().Ran(&one)
+		})
+	})
 }
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two

@@ -433,8 +433,8 @@ func (s *Solver) tryUnit(k *cluster.Work, it queue.Item, f *cluster.Form, unit g
 	if exposed, err := (exposing{s}).exposes(it, f, unit, charge); exposed || err != nil {
 		return byRules, cmp.Or(err, exposing{s}.giveBack(d, unit))
 	}
-	if stays, err := runsOnAtHome(s, k, d, unit); !stays || err != nil {
-		return byCapacity, cmp.Or(err, exposing{s}.giveBack(d, unit))
+	if err := runsOnAtHome(s, k, d, unit); err != nil {
+		return byCapacity, err
 	}
 	s.passes = passes // which others have asked about since
 	return started, s.commit(k, it, f, unit, charge)
