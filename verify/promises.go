@@ -648,9 +648,13 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 
 // isServedBy says whether what stands on places of a promise goes when its time comes, as it stands
 // behind it (B6) or was trusted to have left and has passed whom it is promised to (B5); but for
-// nobody of its own leaf that stands after it.
+// nobody of its own leaf that stands after it, nor for one beyond its lines that is told to wait for it, as it would
+// come back by a better right (M5).
 func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
+		return false
+	}
+	if !p.source.Promise.Entitled && one.until.predicted <= p.from && slices.Contains(p.source.Promise.WaitsFor, one.workload.source.ID) {
 		return false
 	}
 	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {

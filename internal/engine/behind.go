@@ -26,10 +26,7 @@ func (s *Solver) behind() behind { return behind{s} }
 // is due.
 func (s behind) isBehind(u *preempt.Unit, work int32) bool {
 	w := s.world
-	if s.served[servedBy{work, len(w.Room.Seats[work]), u.Work}] {
-		return false
-	}
-	return slices.ContainsFunc(w.Room.Seats[u.Work], func(one cluster.Seat) bool {
+	return !s.hasServed(u.Work, work) && slices.ContainsFunc(w.Room.Seats[u.Work], func(one cluster.Seat) bool {
 		return one.Step == u.Step && s.standsBehind(&one, u.Work, work)
 	})
 }
@@ -54,7 +51,8 @@ func (s behind) hasComeFor(p *promise) bool {
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
-// Of one leaf nobody steps aside for who stands after it.
+// Of one leaf nobody steps aside for who stands after it, and nobody does so once more for who is beyond
+// its lines, and has lost the places again to the better right of such as had (M9).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
@@ -62,7 +60,7 @@ func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.Behind == p.work+1 || s.overran(one, p)) && !s.promising().laying().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || !s.hasServed(i, p.work)) && !s.promising().laying().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.
@@ -350,6 +348,11 @@ type servedBy struct {
 	work   int32
 	seats  int
 	victim int32
+}
+
+// hasServed says whether one has made way for another by this right, that has lost the places again.
+func (s behind) hasServed(i, work int32) bool {
+	return s.served[servedBy{work, len(s.world.Room.Seats[work]), i}]
 }
 
 // comes says whether the time of a workload's promise has come, and somebody stands behind it.

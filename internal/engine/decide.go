@@ -51,7 +51,8 @@ const (
 //     as it takes only what none of them could use. So all of them start in one pass.
 //  7. Halving workloads grow (L3), under the condition of 6.
 //  8. What is left of one stale gang is given up (G1).
-//  9. Every promise is tried earlier, and put back no later (B7).
+//  9. Promises of those whom a head stops are withdrawn (O4); every other is tried earlier,
+//     and put back no later (B7).
 //
 // Who is refused in a pool that promises (B3) is promised a time and places in its turn, in 1
 // if it is within its lines then and in 6 if not, and nothing is placed from then on that is
@@ -148,6 +149,7 @@ func round(w *cluster.World, d *cluster.Decision) error {
 	}
 	d.Changed = d.Changed || before && !repeats(w, d) && slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return makesRoom(&p.Policy) })
 	for s := range eachSolver(w) {
+		s.promising().laying().heedHeads()
 		if _, err := s.promising().improve(); err != nil {
 			return err
 		}

@@ -114,7 +114,8 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	slices.SortStableFunc(all.list, s.laying().compare)
 	broken := s.layBack(lifted, p)
 	all.made++
-	s.decision.Changed = s.decision.Changed || all.sought
+	// Whoever stands behind it where it is promised this very moment goes for it in another turn.
+	s.decision.Changed = s.decision.Changed || all.sought || s.behind().comes(p.work)
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
 		s.pool.Freed++
 	}

@@ -166,6 +166,16 @@ func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 	return division.Of(s.world).Precedes(i, f, p.work, p.form)
 }
 
+// heedHeads withdraws the promises of those who had no turn in the last pass, as a head stops them: they would not start
+// when their time comes, and behind a head nobody is promised anything (O4).
+func (s laying) heedHeads() {
+	for _, p := range slices.Clone(s.promises.list) {
+		if head := s.enqueuing().stoppedBy(p.work, p.form); head != cluster.None && !s.wasTried(p.work, p.form) {
+			s.withdraw(p, s.yieldsTo(p, &promise{work: head}))
+		}
+	}
+}
+
 // A notYet is from when on a workload may be promised something, as it may not start at once for the sake of another.
 type notYet struct {
 	from int64

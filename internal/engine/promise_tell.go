@@ -32,9 +32,9 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	case was < w.Now && s.stillLeaving(p) != cluster.None:
 		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p)
 	default:
-		if by, begun := s.inTheWay(p, was); by != cluster.None {
+		if by, overruns := s.inTheWay(p, was); by != cluster.None {
 			v.Code, v.Workload = cluster.Yields, by
-			if begun {
+			if overruns {
 				v.Code = cluster.Overruns
 			}
 		}
@@ -104,10 +104,10 @@ func (s telling) stillLeaving(p *promise) int32 {
 }
 
 // inTheWay is the first workload, by ID, that stands on places of a promise at its time and without which
-// that would stand, and whether what does so had begun in the state; else the first that is promised them; else, as
+// that would stand, and whether it overruns; else the first that is promised them; else, as
 // it is only together that they are in the way, the first that stands there, of those to whom it may have to yield
 // if there are any; none is nobody.
-func (s telling) inTheWay(p *promise, at int64) (by int32, begun bool) {
+func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
 	held := profile.Release(p.work)
@@ -126,7 +126,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, begun bool) {
 	order := slices.SortedFunc(maps.Keys(there), w.CompareIDs)
 	for _, i := range order {
 		if s.standsWithout(&then, i, there[i]) {
-			return i, slices.ContainsFunc(there[i], s.hadBegun)
+			return i, slices.ContainsFunc(there[i], s.overrunsFor(p))
 		}
 	}
 	for _, alone := range [...]bool{true, false} {
@@ -143,15 +143,18 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, begun bool) {
 		}
 		if len(order) > 0 {
 			by = order[max(0, slices.IndexFunc(order, func(i int32) bool { return s.mayYieldTo(p, i) }))]
-			return by, slices.ContainsFunc(there[by], s.hadBegun)
+			return by, slices.ContainsFunc(there[by], s.overrunsFor(p))
 		}
 	}
 	return by, false
 }
 
-// hadBegun says whether a task had begun in the state: one that only claims its place overruns nothing.
-func (s telling) hadBegun(one *cluster.Seat) bool {
-	return one.Origin >= 0 && s.world.Holdings[one.Origin].Begun
+// overrunsFor says whether a task that is in the way of a promise was to have left: one that only claims its place in the
+// state overruns nothing, nor does one that stays behind the promise by its better right.
+func (s telling) overrunsFor(p *promise) func(*cluster.Seat) bool {
+	return func(one *cluster.Seat) bool {
+		return one.Origin >= 0 && s.world.Holdings[one.Origin].Begun && one.Behind != p.work+1
+	}
 }
 
 // mayYieldTo says whether a promise may have to yield to a workload: not where that is of its leaf and stands behind it.
