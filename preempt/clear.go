@@ -489,8 +489,8 @@ func (r *Evaluator) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, 
 }
 
 // servedByWhatGoesAlong says whether the preemptor starts in what units leave that only go along
-// (M6), though those stay with which they go and that it has a right to: so it would start without
-// having got anything that it reclaims (R2).
+// (M6), and within its lines (R1), though those stay with which they go and that it has a right to: so
+// it would start without having got anything that it reclaims (R2).
 func (t *taking) servedByWhatGoesAlong() bool {
 	r, a := t.room, t.ask
 	for _, id := range t.list.ids {
@@ -510,7 +510,7 @@ func (t *taking) servedByWhatGoesAlong() bool {
 				break
 			}
 		}
-		serves := stays == len(bases) && t.starts()
+		serves := stays == len(bases) && t.starts() && t.entitledFinally()
 		for _, base := range slices.Backward(bases[:stays]) {
 			t.vacate(base)
 		}

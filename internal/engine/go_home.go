@@ -27,7 +27,7 @@ type homecoming struct {
 // any more, or if what starts there can take their new places.
 func (h homecoming) goHome() error {
 	s, w := h.solver, h.solver.world
-	if len(w.Room.Takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes {
+	if len(w.Room.Takings) == 0 {
 		return nil
 	}
 	s.inStep = true
@@ -38,6 +38,9 @@ func (h homecoming) goHome() error {
 		}
 		for at := range w.Room.Seats[i] {
 			one := &w.Room.Seats[i][at]
+			if s.pool.Policy.Fitting != gang.AnyNodes && s.pool.Index.Whole(h.shapeOf(i, one)) {
+				continue // its nodes were chosen together (P8)
+			}
 			if one.Commit >= 0 && one.Origin < 0 {
 				if _, err := h.toFreeOfGone(i, one); err != nil {
 					return err
