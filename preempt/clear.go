@@ -482,10 +482,43 @@ func (r *Evaluator) judged(a *ask, f *fit, kind orderKind, ids []UnitID) (list, 
 			break
 		}
 	}
-	if len(t.list.ids) != len(ids) || !t.enough(before) {
+	if len(t.list.ids) != len(ids) || t.servedByWhatGoesAlong() || !t.enough(before) {
 		return list{}, false
 	}
 	return t.judged()
+}
+
+// servedByWhatGoesAlong says whether the preemptor starts in what units leave that only go along
+// (M6), and within its lines (R1), though those stay with which they go and that it has a right to: so
+// it would start without having got anything that it reclaims (R2).
+func (t *taking) servedByWhatGoesAlong() bool {
+	r, a := t.room, t.ask
+	for _, id := range t.list.ids {
+		if !a.reclaims() || holdsShort(r, a, id) {
+			continue
+		}
+		var bases []UnitID
+		for _, base := range slices.Backward(t.list.ids) { // the lowest step first
+			if r.units[base].Work == r.units[id].Work && holdsShort(r, a, base) {
+				bases = append(bases, base)
+			}
+		}
+		stays := len(bases)
+		for at, base := range bases {
+			if !t.restore(base) {
+				stays = at
+				break
+			}
+		}
+		serves := stays == len(bases) && t.starts() && t.entitledFinally()
+		for _, base := range slices.Backward(bases[:stays]) {
+			t.vacate(base)
+		}
+		if serves {
+			return true
+		}
+	}
+	return false
 }
 
 // inOneGo says whether those that were taken would be taken in the same order once more: none

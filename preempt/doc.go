@@ -74,7 +74,9 @@
 // long as nothing that ran has), and with all victims gone the preemptor starts: it is
 // within Q2, Q3, Q5, Q8 and Q10, and finds its places (M2). A unit takes with it,
 // at its turn, what is left of the units above it in its workload, the highest
-// step first; each of them is judged like a victim of its own.
+// step first; each of them is judged like a victim of its own. Of those that hold nothing that a
+// reclaim is short of no right is asked, but then the preemptor does not start without the victims
+// with which they go (Q8).
 //
 // Reclaim by quota (by share), from each leaf: with the victims gone and the
 // preemptor started, its leaf is within LQ (LF) and the queues between the

@@ -130,6 +130,15 @@ func (n *gangNode) reached(counts []verifiedCounts, of func(verifiedCounts) int)
 	return have >= n.need
 }
 
+// inUnits says whether each child of the node, as far down as it goes, is at its minimum or holds
+// nothing: a part of a child stands no more than a part of a minimum (G3, M6).
+func (n *gangNode) inUnits(counts []verifiedCounts) bool {
+	if !n.reached(counts, heldTasks) {
+		return !n.grew(make([]verifiedCounts, len(counts)), counts)
+	}
+	return !slices.ContainsFunc(n.children, func(child *gangNode) bool { return !child.inUnits(counts) })
+}
+
 // atMinimum says whether those tasks of w are at the minimum of its form.
 func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 	if w.places == 0 {

@@ -228,7 +228,7 @@ func (n needless) goesWith(x *verifiedVictim) (claims []allot.Placement, charged
 	for _, t := range x.places {
 		counts[f.set(t.PodSet)].running++
 	}
-	lawful := f.tree().reached(counts, heldTasks)
+	lawful := f.tree().reached(counts, heldTasks) && f.tree().inUnits(counts)
 	for i := range f.PodSets {
 		if ladder := ladderOf(&f.PodSets[i]); ladder != nil {
 			lawful = lawful && slices.Contains(ladder, heldTasks(counts[i]))

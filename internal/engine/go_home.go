@@ -27,7 +27,7 @@ type homecoming struct {
 // any more, or if what starts there can take their new places.
 func (h homecoming) goHome() error {
 	s, w := h.solver, h.solver.world
-	if len(w.Room.Takings) == 0 || s.pool.Policy.Fitting != gang.AnyNodes {
+	if len(w.Room.Takings) == 0 {
 		return nil
 	}
 	s.inStep = true
@@ -38,6 +38,9 @@ func (h homecoming) goHome() error {
 		}
 		for at := range w.Room.Seats[i] {
 			one := &w.Room.Seats[i][at]
+			if s.pool.Policy.Fitting != gang.AnyNodes && s.pool.Index.Whole(h.shapeOf(i, one)) {
+				continue // its nodes were chosen together (P8)
+			}
 			if one.Commit >= 0 && one.Origin < 0 {
 				if _, err := h.toFreeOfGone(i, one); err != nil {
 					return err
@@ -255,16 +258,17 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 }
 
 // toSharers takes a task that moves within its node, and has a part of a device, to the device of most of those with
-// whom it shared its own: the plan gives alike devices their names back, and so it has stayed.
+// whom it shared its own, if that is like its own: the plan gives alike devices their names back, and so it has stayed.
 func (h *homecoming) toSharers(i int32, one *cluster.Seat) (home bool, err error) {
 	s, w, x, shape := h.solver, h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
-	now, own := one.Place(w), bits.TrailingZeros64(one.Devices)
-	if one.Node != w.Holdings[one.Origin].Node || bits.OnesCount64(one.Devices) != 1 || x.Whole(shape) {
+	now, from := one.Place(w), w.Holdings[one.Origin].Where()
+	if one.Node != from.Node || bits.OnesCount64(one.Devices) != 1 || bits.OnesCount64(from.Devices) != 1 || x.Whole(shape) {
 		return false, nil
 	}
+	own, ran := bits.TrailingZeros64(one.Devices), bits.TrailingZeros64(from.Devices)
 	sharers, alike, to := h.sharersOf(one), cluster.AlikeDevices(&s.pool.Placed[now.Node]), own
 	for d := range alike {
-		if sharers[d] > sharers[to] && alike[d] == alike[own] {
+		if sharers[d] > sharers[to] && alike[d] == alike[ran] {
 			to = d
 		}
 	}

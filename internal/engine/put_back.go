@@ -34,22 +34,7 @@ func (s reprieving) putBackAll() error {
 		if startedAnew(w, &own[i]) {
 			continue
 		}
-		back, err := s.putBack(&own[i], oldPlace)
-		if home, moved := whereItRan(&own[i], s.world); moved && !back && err == nil {
-			back, err = s.putBack(&home, oldPlace)
-		}
-		if !back && err == nil && !own[i].Tried.Stands(s.pool) {
-			back, err = freeStarts(s).comeBack(&own[i])
-		}
-		if !back && err == nil && s.enoughFree(own[i].Unit) {
-			back, err = s.putBack(&own[i], newPlace)
-		}
-		if err != nil {
-			return err
-		}
-		if partly, some := asItRan(&own[i], s.Solver); some && !back && err == nil {
-			back, err = s.putBack(&partly, oldPlace)
-		}
+		back, err := s.comesBack(&own[i])
 		if err != nil {
 			return err
 		}
@@ -62,6 +47,28 @@ func (s reprieving) putBackAll() error {
 	}
 	w.Room.Out = others
 	return redivide(w, s.decision)
+}
+
+// comesBack puts one unit of the pool's victims back, whole or else what of it ran.
+func (s reprieving) comesBack(o *cluster.OutUnit) (back bool, err error) {
+	back, err = s.putBack(o, oldPlace)
+	if home, moved := whereItRan(o, s.world); moved && !back && err == nil {
+		back, err = s.putBack(&home, oldPlace)
+	}
+	if !back && err == nil {
+		back, err = freeStarts(s).comeBack(o)
+	}
+	if !back && err == nil && s.enoughFree(o.Unit) {
+		back, err = s.putBack(o, newPlace)
+	}
+	partly, some := asItRan(o, s.Solver)
+	if back || err != nil || !some {
+		return back, err
+	}
+	if back, err = s.putBack(&partly, oldPlace); back || err != nil {
+		return back, err
+	}
+	return freeStarts(s).comeBack(&partly)
 }
 
 // whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may have
@@ -114,7 +121,9 @@ func asItRan(o *cluster.OutUnit, s *Solver) (cluster.OutUnit, bool) {
 	if u.Step > 0 {
 		return part, true
 	}
-	part.Status = cluster.Waiting
+	if part.Status = cluster.Waiting; s.reprieving().hadItsMinimum(o) {
+		return cluster.OutUnit{}, false
+	}
 	for i := range s.world.Room.Out {
 		if above := &s.world.Room.Out[i]; above.Unit.Work == u.Work && above.Unit.Step > 0 {
 			if _, ok := addWhatRan(&part, above, s); !ok {
@@ -126,6 +135,21 @@ func asItRan(o *cluster.OutUnit, s *Solver) (cluster.OutUnit, bool) {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
 	}
 	return part, true
+}
+
+// hadItsMinimum says whether the workload of a unit held its minimum before this solve, with what it
+// claimed: of that no part comes back without the rest (M6).
+func (s reprieving) hadItsMinimum(o *cluster.OutUnit) bool {
+	w := s.world
+	k := &w.Works[o.Unit.Work]
+	d := w.Definition(k, o.Form)
+	held := make([]int32, len(d.Sets))
+	for at := w.Live[k.Live].From; at < w.Live[k.Live].To; at++ {
+		if h := &w.Holdings[at]; h.Phase != cluster.Terminating {
+			held[h.Set]++
+		}
+	}
+	return d.Gang.AtMinimum(held)
 }
 
 // addWhatRan adds to a unit what of another one ran, and says whether some of that was started in this solve; ok is that

@@ -327,7 +327,7 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 // this solve anew that stand there now; it reports whether that could be done.
 func (s freeStarts) comeBack(o *cluster.OutUnit) (bool, error) {
 	w, p := s.world, s.pool
-	if s.replacements >= allReplacements || !s.mayComeBack(o) {
+	if s.replacements >= allReplacements || o.Tried.Stands(s.pool) || !s.mayComeBack(o) {
 		return false, nil
 	}
 	r := &replacing{freeStarts: s, work: o.Unit.Work, paid: true}

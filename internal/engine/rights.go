@@ -12,12 +12,21 @@ import (
 func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 	rights, takings := s.world.Booking().RightsIn()
 	for i, one := range rights {
-		if one.Pool == s.index && s.crossesWith(one, o) &&
-			slices.ContainsFunc(takings[i], func(at int32) bool { return s.exercised(&s.world.Room.Takings[at], o) }) {
+		if one.Pool == s.index && s.crossesWith(one, s.firstExercised(takings[i], o), o) {
 			return true
 		}
 	}
 	return false
+}
+
+// firstExercised is the first start by a right that stands, as exercised says; −1 if none does.
+func (s reprieving) firstExercised(takings []int32, o *cluster.OutUnit) int32 {
+	for _, at := range takings {
+		if t := &s.world.Room.Takings[at]; s.exercised(t, o) {
+			return t.Commit
+		}
+	}
+	return cluster.None
 }
 
 // exercised says whether another than the owner of a unit stands where it started for what
@@ -31,12 +40,16 @@ func (s reprieving) exercised(t *cluster.Taking, o *cluster.OutUnit) bool {
 		})
 }
 
-// crossesWith says whether a unit that is back would put a queue beyond the line of a right.
-func (s reprieving) crossesWith(r cluster.Right, o *cluster.OutUnit) bool {
+// crossesWith says whether a unit that is back would put a queue beyond the line of a right by which
+// a start was made.
+func (s reprieving) crossesWith(r cluster.Right, start int32, o *cluster.OutUnit) bool {
 	p := s.pool
+	if start < 0 {
+		return false
+	}
 	asks := p.Definitions[r.Definition].Demand
 	for q := r.Leaf; q >= 0; q = p.Parent[q] {
-		if under(p, o.Unit.Leaf, q) && s.crosses(r.Code, q, asks, o.Unit.Charge) {
+		if under(p, o.Unit.Leaf, q) && s.crosses(r.Code, q, start, asks, o.Unit.Charge) {
 			return true
 		}
 		if q == r.Subtree {
@@ -46,8 +59,9 @@ func (s reprieving) crossesWith(r cluster.Right, o *cluster.OutUnit) bool {
 	return false
 }
 
-// crosses says whether a queue is within its line of what is asked, and with more is not.
-func (s reprieving) crosses(code cluster.Code, q int32, asks, more quota.Amounts) bool {
+// crosses says whether a queue is within its line of what is asked, and with more is not: what has
+// started after the start that had the right may be beyond the line (Q4).
+func (s reprieving) crosses(code cluster.Code, q, start int32, asks, more quota.Amounts) bool {
 	p := s.pool
 	for _, a := range asks {
 		if int(a.Resource) >= p.Plain || !p.Divided[a.Resource] || a.Value == 0 {
@@ -57,11 +71,33 @@ func (s reprieving) crosses(code cluster.Code, q int32, asks, more quota.Amounts
 		if code == cluster.ReclaimedByShare {
 			line = max(line, p.LineFor(cluster.ReclaimedByShare, q, a.Resource))
 		}
-		if use := p.Tree.Use(int(q), int(a.Resource)); use <= line && use+more.Of(a.Resource) > line {
+		use := p.Tree.Use(int(q), int(a.Resource))
+		if use > line {
+			use -= s.startedAfter(start, q, a.Resource)
+		}
+		if use <= line && use+more.Of(a.Resource) > line {
 			return true
 		}
 	}
 	return false
+}
+
+// startedAfter is what of a queue's use of a resource has started in this solve after a start.
+func (s reprieving) startedAfter(start, q, res int32) (sum int64) {
+	w := s.world
+	for at := int(start) + 1; at < len(w.Room.Commits); at++ {
+		i := w.Room.Commits[at].Work
+		f := w.FormOf(&w.Works[i], w.Works[i].Current)
+		if f.Pool != s.index || !under(s.pool, f.Queue, q) {
+			continue
+		}
+		for _, one := range w.Room.Seats[i] {
+			if one.Commit == int32(at) && one.Origin < 0 {
+				sum += s.pool.Definitions[f.Definition].Sets[one.Set].Charge.Of(res)
+			}
+		}
+	}
+	return sum
 }
 
 // under says whether a queue is another or below it.
