@@ -261,7 +261,7 @@ func (e *engine) result() *Result {
 		From: m.steady.from, To: m.steady.to, SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
 		Events: e.steps, Decisions: m.decisions, Actions: m.actions, Verified: m.verified, Explained: m.explained,
 		Promises: e.promises.list, Reserved: m.reservedTime,
-		LeftOut: e.leftOut,
+		LeftOut: slices.Clone(e.in.LeftOut),
 		Jobs:    e.results,
 	}
 	nothing, open := new(Beside), 0 // which most jobs of most runs held; how many have not ended
