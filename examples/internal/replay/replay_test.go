@@ -261,6 +261,65 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestSameJobs: what one scheduler cannot run is run under none, and said under whom; what all can
+// run is not asked of a trace's own pools; and what a scheduler does not take is refused before
+// any run.
+func TestSameJobs(t *testing.T) {
+	text := func(pool string) string {
+		return `{"trace":{"version":1}}
+{"node":{"id":"n0"}}
+` + pool + `{"job":{"submit":0,"duration":1000,"workload":{"id":"a","class":"train","podSets":[{"count":1,"request":{}}]}}}
+{"job":{"submit":0,"duration":1000,"workload":{"id":"b","podSets":[{"count":1,"request":{}}]}}}
+`
+	}
+	file := filepath.Join(t.TempDir(), "classes.jsonl")
+	sweep := func(trace string, args ...string) (string, error) {
+		if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+		o := NewOptions(flags)
+		if err := o.Add(allot.Policy{Name: "unclassed"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := flags.Parse(append(args, file)); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Check(flags.Args()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewSweep(o)
+		if err != nil {
+			return "", err
+		}
+		s.CarryOut(context.Background(), NewMeter(io.Discard, false, still, s.Runs()))
+		var told bytes.Buffer
+		s.print(&told)
+		for _, r := range s.runs {
+			fmt.Fprintf(&told, "%s: %d\n", r.scheduler.Name, r.summary.All.Jobs)
+		}
+		return told.String(), s.Failed()
+	}
+	pool := `{"pool":{"id":"p","policy":{"classes":[{"name":"train"}]}}}` + "\n"
+	if told, err := sweep(text(pool), "-policies", "fifo"); err == nil || !strings.Contains(err.Error(), `line 4, job "a": under unclassed: `) || !strings.Contains(err.Error(), "-leave-out runs the rest") {
+		t.Errorf("error %v: %s", err, told)
+	}
+	told, err := sweep(text(pool), "-policies", "fifo", "-leave-out")
+	if err != nil || !strings.Contains(told, "fifo: 1\nunclassed: 1\n") || !strings.Contains(told, "left out are 1 class\n") {
+		t.Errorf("error %v: %s", err, told)
+	}
+	if told, err := sweep(strings.Replace(text(""), `"class":"train",`, "", 1), "-policies", "fifo,srtf", "-drop", "10"); err == nil || !strings.Contains(err.Error(), "scheduler srtf") {
+		t.Errorf("error %v: %s", err, told)
+	}
+	if err := os.WriteFile(file, []byte(text("")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer // the presets and baselines set the class themselves
+	if code := runStill([]string{"-policies", "fifo,runai", file}, nil, &stdout, &stderr); code != program.OK {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+}
+
 // TestNames: of several traces each is named as its file is, but for what says its format.
 func TestNames(t *testing.T) {
 	text, err := os.ReadFile("testdata/two-teams.jsonl")

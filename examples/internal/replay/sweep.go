@@ -51,7 +51,8 @@ func (r *oneRun) name() string {
 	return name
 }
 
-// NewSweep reads or makes the traces and checks them.
+// NewSweep reads or makes the traces and checks that each scheduler can run them. What one of
+// them cannot run is left out for all, or refused.
 func NewSweep(o *Options) (*Sweep, error) {
 	s := &Sweep{Options: o}
 	if len(o.seeds) > 1 && !o.byChance() {
@@ -85,11 +86,8 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 	for _, load := range s.loads {
 		for _, seed := range s.seeds {
 			in, err := s.input(own, seed, load)
-			if err == nil {
-				err = sim.Check(in, sim.Options{LeaveOut: s.leaveOut})
-			}
-			if bad := (*sim.BadInputError)(nil); errors.As(err, &bad) {
-				err = fmt.Errorf("%w\n\t-leave-out runs the rest", err)
+			if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
+				err = fmt.Errorf("%w\n\t-leave-out runs the rest", &sim.BadInputError{List: in.LeftOut})
 			}
 			if err != nil {
 				return err
@@ -102,7 +100,7 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 	return nil
 }
 
-// input is the trace of a seed and a load.
+// input is the trace of a seed and a load, as all schedulers can run it.
 func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input, err error) {
 	if own != nil {
 		in, err = trace.Scale(own, load)
@@ -115,7 +113,26 @@ func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input,
 	if err == nil && o.faults {
 		in, err = withFaults(in, seed)
 	}
-	return in, err
+	if err != nil {
+		return nil, err
+	}
+	var all []sim.Options
+	for _, scheduler := range o.schedulers {
+		all = append(all, o.settings(scheduler, seed))
+	}
+	return sim.Sound(in, all...)
+}
+
+// settings are what the flags say of a run, whatever its input.
+func (o *Options) settings(scheduler sim.Scheduler, seed uint64) sim.Options {
+	settings := sim.Options{
+		Scheduler: scheduler, Seed: seed, Until: o.until, Sample: o.sample,
+		Period: o.period, Latency: o.latency, Drop: o.drop, LeaveOut: o.leaveOut,
+	}
+	if o.costs {
+		settings.Costs = typical()
+	}
+	return settings
 }
 
 // Runs is how many there are.
@@ -147,20 +164,15 @@ func (s *Sweep) CarryOut(ctx context.Context, m *Meter) {
 
 // one carries out a run and writes its files.
 func (s *Sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
-	o := sim.Options{
-		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample,
-		Period: s.period, Latency: s.latency, Drop: s.drop, LeaveOut: s.leaveOut,
-		NoVerify: s.verify == 0, VerifyEvery: s.verify.of(r.input), NoReasons: s.reasons == 0, ReasonsEvery: s.reasons.of(r.input),
-		Progress: func(p sim.Progress) bool {
-			progress(p)
-			return ctx.Err() == nil
-		},
+	o := s.settings(r.scheduler, r.seed)
+	o.NoVerify, o.VerifyEvery = s.verify == 0, s.verify.of(r.input)
+	o.NoReasons, o.ReasonsEvery = s.reasons == 0, s.reasons.of(r.input)
+	o.Progress = func(p sim.Progress) bool {
+		progress(p)
+		return ctx.Err() == nil
 	}
 	for i := range r.input.Jobs {
 		o.From = max(o.From, r.input.Jobs[i].Submit/100*time.Duration(s.warmUp))
-	}
-	if s.costs {
-		o.Costs = typical()
 	}
 	if s.out == "" {
 		return s.oneWithoutFiles(r, o)
