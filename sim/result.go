@@ -61,7 +61,8 @@ type JobResult struct {
 	// where Outcome is Unfinished or NotSubmitted.
 	FirstStart, End time.Duration
 	Outcome         Outcome
-	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered.
+	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered: that it lost its
+	// places, that some task came to stand elsewhere, that it has fewer tasks and runs on.
 	Starts, Evictions, Moves, Shrinks int
 	// Pending is how long it waited in all, before and between its runs, up to the end
 	// of the run if it waits then.
