@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allotsched/allot"
 )
@@ -15,13 +16,22 @@ import (
 // A LeftOut is a job or a change of a queue that cannot be run, or what of a trace has made
 // no job.
 type LeftOut struct {
-	// Line is the line of its file, as far as it was read from one; Job is its ID, as far
-	// as it has one.
+	// Line is the line of its file, as far as it was read from one; Job is how it is named
+	// there, as far as it is, or else its ID.
 	Line int    `json:"line,omitzero"`
 	Job  string `json:"job,omitzero"`
+	// Submit is when it was to be submitted, if Timed: a change is not, nor what has no time
+	// that can be read.
+	Submit time.Duration `json:"submit,omitzero"`
+	Timed  bool          `json:"timed,omitzero"`
 	// Kind is what is wrong in a word or two, for counting, Why what is wrong of this one.
 	Kind string `json:"kind"`
 	Why  string `json:"why"`
+}
+
+// LeftOut is the job as one that is left out, for a reason of a kind.
+func (j *Job) LeftOut(kind, why string) LeftOut {
+	return LeftOut{Line: j.Line, Job: cmp.Or(j.Name, j.Workload.ID), Submit: j.Submit, Timed: true, Kind: kind, Why: why}
 }
 
 // String says where it is and what is wrong.
@@ -87,7 +97,7 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	found := make(map[int]LeftOut)
 	note := func(i int, kind, why string) {
 		if _, noted := found[i]; !noted {
-			found[i] = LeftOut{Line: jobs[i].Line, Job: jobs[i].Workload.ID, Kind: kind, Why: why}
+			found[i] = jobs[i].LeftOut(kind, why)
 		}
 	}
 	var known map[string]bool
