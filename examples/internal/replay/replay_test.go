@@ -461,6 +461,43 @@ func TestHalfInterrupted(t *testing.T) {
 	}
 }
 
+// TestInputsAreLetGo: of a sweep one input is there at a time that its runs share, where they are
+// carried out one after the other, and none is left.
+func TestInputsAreLetGo(t *testing.T) {
+	o, err := parse([]string{"-jobs", "30", "-nodes", "2", "-policies", "fifo,osmo", "-seeds", "1-3", "-loads", "100,200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := func() (some []*sim.Input) {
+		for _, r := range s.runs {
+			if in := r.of.in; in != nil && !slices.Contains(some, in) {
+				some = append(some, in)
+			}
+		}
+		return some
+	}
+	var before *sim.Input
+	for i, r := range s.runs {
+		err := s.one(context.Background(), r, func(sim.Progress) {
+			some := there()
+			if len(some) != 1 || some[0] != r.of.in || i%2 == 1 && some[0] != before {
+				t.Errorf("run %d: %d inputs are there", i, len(some))
+			}
+			before = r.of.in
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if some := there(); len(some) != 0 || before == nil {
+		t.Errorf("%d inputs are left", len(some))
+	}
+}
+
 // TestUses: a flag that would say nothing of any trace is refused; of several traces it may say
 // something of one.
 func TestUses(t *testing.T) {
