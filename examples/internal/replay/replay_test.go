@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -397,8 +398,8 @@ func TestFormats(t *testing.T) {
 		{"-format", "pai", "-task-list", samples + "pai_task_table.csv", "-node-list", samples + "pai_machine_spec.csv", samples + "pai_job_table.csv"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if format, err := formatOf(args[len(args)-1]); format != args[1] && (err == nil || args[1] != "pai") {
-			t.Errorf("%s is taken for %q, %v", args[len(args)-1], format, err)
+		if f := openTrace(args[len(args)-1], auto); f.format != args[1] && (f.err == nil || args[1] != "pai") {
+			t.Errorf("%s is taken for %q, %v", args[len(args)-1], f.format, f.err)
 		}
 		all := append([]string{"-policies", "osmo", "-leave-out=false"}, args...)
 		if code := runStill(all, nil, &stdout, &stderr); code != program.Failed || !strings.Contains(stderr.String(), "cannot be run") {
@@ -407,6 +408,71 @@ func TestFormats(t *testing.T) {
 		stderr.Reset()
 		if code := runStill(slices.Replace(all, 2, 3, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
 			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
+		}
+	}
+}
+
+// TestPipe: a trace is read once, and may be a pipe, zipped or not.
+func TestPipe(t *testing.T) {
+	text, err := os.ReadFile("testdata/two-teams.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	packed := gzip.NewWriter(&zipped)
+	if _, err := packed.Write(bytes.Repeat([]byte("\n"), 3*headSize)); err != nil { // behind the head
+		t.Fatal(err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	plain := zipped.Bytes()
+	zipped = bytes.Buffer{}
+	packed.Reset(&zipped)
+	if _, err := packed.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range [][]byte{text, zipped.Bytes(), append(zipped.Bytes(), plain...)} {
+		from, to, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		go func() {
+			defer to.Close()
+			_, _ = to.Write(content)
+		}()
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-policies", "osmo", fmt.Sprintf("/dev/fd/%d", from.Fd())}, nil, &stdout, &stderr); code != program.OK {
+			t.Errorf("exit code %d: %s", code, &stderr)
+		}
+	}
+}
+
+// TestProcessors: -nodes and -per-node say how many processors there are of a log that does not
+// say, or says otherwise, also where they are as many as go without saying.
+func TestProcessors(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log.swf")
+	const jobs = "1 0 0 9 8 0 0 8 0 0 1 1 1 1 1 1 -1 -1\n2 0 0 9 8 0 0 8 0 0 1 1 1 1 1 1 -1 -1\n"
+	for _, c := range []struct {
+		head string
+		args []string
+		want string
+	}{
+		{"", nil, "swf: no header MaxProcs"},
+		{"", []string{"-nodes", "16"}, "  0.00  "}, {"", []string{"-nodes", "1"}, "  0.01  "}, {"", []string{"-nodes", "2", "-per-node", "4"}, "  0.01  "},
+		{"; MaxProcs: 8\n", nil, "  0.01  "}, {"; MaxProcs: 8\n", []string{"-nodes", "2"}, "  0.00  "},
+	} {
+		if err := os.WriteFile(log, []byte(c.head+strings.Replace(jobs, " 0 9 8", " 0 99 8", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		runStill(append(append([]string{"-policies", "fifo", "-fast"}, c.args...), log), nil, &stdout, &stderr)
+		if got := stdout.String() + stderr.String(); !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q: %s", c.head, c.args, got)
 		}
 	}
 }

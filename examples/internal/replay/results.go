@@ -113,7 +113,7 @@ func (s *Sweep) WriteFiles() error {
 // Title says what was run.
 func (s *Sweep) Title() string {
 	if len(s.traces) == 0 {
-		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes)
+		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes.n)
 	}
 	return "Runs of " + strings.Join(s.traces, ", ")
 }

@@ -90,18 +90,18 @@ func NewSweep(o *Options) (*Sweep, error) {
 	if len(o.traces) == 0 {
 		return s, s.add("", nil)
 	}
-	for _, file := range o.traces {
+	for _, file := range o.files {
 		own, err := o.read(file)
 		if err != nil {
 			return nil, err
 		}
 		name := "" // of one trace it goes without saying
 		if len(o.traces) > 1 {
-			name = strings.TrimSuffix(filepath.Base(file), ".gz")
+			name = strings.TrimSuffix(filepath.Base(file.name), ".gz")
 			name = strings.TrimSuffix(name, filepath.Ext(name))
 		}
 		if err := s.add(name, own); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file.name, err)
 		}
 	}
 	return s, nil
