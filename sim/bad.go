@@ -316,14 +316,14 @@ func Sound(in *Input, of ...Options) (*Input, error) {
 func union(of []Options, found func(int) map[int]LeftOut) map[int]LeftOut {
 	under, all := make(map[int][]string), make(map[int]LeftOut)
 	for k := range of {
-		for i, l := range found(k) {
+		for i, l := range found(k) { // each has a place of its own: in any order
 			under[i] = append(under[i], cmp.Or(of[k].Scheduler.Name, "the policies of the pools"))
 			if len(under[i]) == 1 {
 				all[i] = l
 			}
 		}
 	}
-	for i, names := range under {
+	for i, names := range under { // in any order, likewise
 		if l := all[i]; len(names) < len(of) {
 			l.Why = "under " + strings.Join(names, ", ") + ": " + l.Why
 			all[i] = l
