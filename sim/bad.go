@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allotsched/allot"
 )
@@ -15,13 +16,22 @@ import (
 // A LeftOut is a job or a change of a queue that cannot be run, or what of a trace has made
 // no job.
 type LeftOut struct {
-	// Line is the line of its file, as far as it was read from one; Job is its ID, as far
-	// as it has one.
+	// Line is the line of its file, as far as it was read from one; Job is how it is named
+	// there, as far as it is, or else its ID.
 	Line int    `json:"line,omitzero"`
 	Job  string `json:"job,omitzero"`
+	// Submit is when it was to be submitted, if Timed: a change is not, nor what has no time
+	// that can be read.
+	Submit time.Duration `json:"submit,omitzero"`
+	Timed  bool          `json:"timed,omitzero"`
 	// Kind is what is wrong in a word or two, for counting, Why what is wrong of this one.
 	Kind string `json:"kind"`
 	Why  string `json:"why"`
+}
+
+// LeftOut is the job as one that is left out, for a reason of a kind.
+func (j *Job) LeftOut(kind, why string) LeftOut {
+	return LeftOut{Line: j.Line, Job: cmp.Or(j.Name, j.Workload.ID), Submit: j.Submit, Timed: true, Kind: kind, Why: why}
 }
 
 // String says where it is and what is wrong.
@@ -87,7 +97,7 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 	found := make(map[int]LeftOut)
 	note := func(i int, kind, why string) {
 		if _, noted := found[i]; !noted {
-			found[i] = LeftOut{Line: jobs[i].Line, Job: jobs[i].Workload.ID, Kind: kind, Why: why}
+			found[i] = jobs[i].LeftOut(kind, why)
 		}
 	}
 	var known map[string]bool
@@ -227,30 +237,31 @@ func kindOf(path string) string {
 	return b.String()
 }
 
-// sound is the input without the jobs and changes that cannot be run, and what is left out.
-func (l *library) sound(in *Input, o *Options) (*Input, []LeftOut, error) {
-	found, err := l.bad(in.Jobs, &o.Costs)
-	if err != nil {
-		return nil, nil, err
+// faults are the jobs and the changes of an input that cannot be run, by position.
+type faults struct{ jobs, changes map[int]LeftOut }
+
+// faults finds them.
+func (l *library) faults(in *Input, o *Options) (f faults, err error) {
+	if f.jobs, err = l.bad(in.Jobs, &o.Costs); err == nil {
+		f.changes = l.badChanges(in.Changes, &o.Scheduler)
 	}
-	left := slices.Clone(in.LeftOut)
-	for _, i := range slices.Sorted(maps.Keys(found)) {
-		left = append(left, found[i])
-	}
-	changes := l.badChanges(in.Changes, &o.Scheduler)
-	for _, i := range slices.Sorted(maps.Keys(changes)) {
-		left = append(left, changes[i])
-	}
-	if len(left) > 0 && !o.LeaveOut {
-		return nil, nil, &BadInputError{left}
-	}
-	if len(found)+len(changes) == 0 {
-		return in, left, nil
+	return f, err
+}
+
+// without is the input without what has faults, which stands in its LeftOut.
+func (in *Input) without(f faults) *Input {
+	if len(f.jobs)+len(f.changes) == 0 {
+		return in
 	}
 	out, gone := *in, make(map[string]bool)
-	out.Jobs, out.Changes = nil, nil
+	out.Jobs, out.Changes, out.LeftOut = nil, nil, slices.Clone(in.LeftOut)
+	for _, found := range []map[int]LeftOut{f.jobs, f.changes} {
+		for _, i := range slices.Sorted(maps.Keys(found)) {
+			out.LeftOut = append(out.LeftOut, found[i])
+		}
+	}
 	for i := range in.Jobs {
-		if _, bad := found[i]; bad {
+		if _, bad := f.jobs[i]; bad {
 			gone[in.Jobs[i].Workload.ID] = true
 		} else {
 			out.Jobs = append(out.Jobs, in.Jobs[i])
@@ -260,9 +271,63 @@ func (l *library) sound(in *Input, o *Options) (*Input, []LeftOut, error) {
 		delete(gone, out.Jobs[i].Workload.ID) // the first of two of one name stays
 	}
 	for i, c := range in.Changes {
-		if _, bad := changes[i]; !bad && (!gone[c.Job] || c.Kind != PrioritySet && c.Kind != Cancel) {
+		if _, bad := f.changes[i]; !bad && (!gone[c.Job] || c.Kind != PrioritySet && c.Kind != Cancel) {
 			out.Changes = append(out.Changes, c)
 		}
 	}
-	return &out, left, nil
+	return &out
+}
+
+// Sound is the input as it can be run with each of some options, so that the runs are of the
+// same: without the jobs and changes that cannot be run with one of them, which stand in its
+// LeftOut. The error is that of [Run] where none of it can be run, as an option makes no sense,
+// a scheduler does not take it, or the cluster is none.
+func Sound(in *Input, of ...Options) (*Input, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	libraries := make([]library, len(of))
+	for k := range of {
+		if err := libraries[k].begin(in, &of[k]); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		found := make([]faults, len(of))
+		for k := range of {
+			var err error
+			if found[k], err = libraries[k].faults(in, &of[k]); err != nil {
+				return nil, err
+			}
+		}
+		all := faults{
+			jobs:    union(of, func(k int) map[int]LeftOut { return found[k].jobs }),
+			changes: union(of, func(k int) map[int]LeftOut { return found[k].changes }),
+		}
+		in = in.without(all)
+		if len(all.changes) == 0 { // else one behind it may be none that can follow
+			return in, nil
+		}
+	}
+}
+
+// union is what is found with one of the options at least. What is found with some of them
+// alone says under whom.
+func union(of []Options, found func(int) map[int]LeftOut) map[int]LeftOut {
+	under, all := make(map[int][]string), make(map[int]LeftOut)
+	for k := range of {
+		for i, l := range found(k) { // each has a place of its own: in any order
+			under[i] = append(under[i], cmp.Or(of[k].Scheduler.Name, "the policies of the pools"))
+			if len(under[i]) == 1 {
+				all[i] = l
+			}
+		}
+	}
+	for i, names := range under { // in any order, likewise
+		if l := all[i]; len(names) < len(of) {
+			l.Why = "under " + strings.Join(names, ", ") + ": " + l.Why
+			all[i] = l
+		}
+	}
+	return all
 }

@@ -87,6 +87,9 @@
 // starting or stopping costs something, the plan so found says who runs; who runs already
 // stays, who has to leave takes its grace, and the library gives the others what is left.
 //
+// [Sound] is of an input what several of them can run alike, so that they are compared by the
+// same jobs.
+//
 // # Promises and usage
 //
 // Where the policy of a pool makes promises ([allot.ReservePolicy]), the library is told how long

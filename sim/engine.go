@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -56,8 +55,6 @@ type engine struct {
 	meter     meter
 	trail     trail
 	dice      dice
-	// leftOut is what of the input is not run.
-	leftOut []LeftOut
 	// protects: some queue or policy protects what runs for a time (M1).
 	protects bool
 	promises promises
@@ -92,22 +89,19 @@ func Check(in *Input, o Options) error {
 
 // begin makes an engine that has its cluster, and what it runs of the input.
 func begin(in *Input, o Options) (*engine, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	e := &engine{options: o, scheduler: o.Scheduler, woken: make(map[time.Duration]bool), dice: newDice(o.Seed)}
-	if err := e.library.open(in.Cluster, e.scheduler); err != nil {
+	if err := e.library.begin(in, &o); err != nil {
 		return nil, err
 	}
-	if own := e.scheduler; own.Rank != nil && (own.Plan != nil || own.ranking != nil) || own.Plan != nil && own.ranking != nil {
-		return nil, fmt.Errorf("sim: scheduler %s has more than one algorithm", own.Name)
+	found, err := e.library.faults(in, &o)
+	if err != nil {
+		return nil, err
 	}
-	if e.scheduler.replans() && (o.Latency > 0 || o.Drop > 0) {
-		return nil, fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full", o.Scheduler.Name)
+	e.in = in.without(found)
+	if len(e.in.LeftOut) > 0 && !o.LeaveOut {
+		return nil, &BadInputError{e.in.LeftOut}
 	}
-	var err error
-	e.in, e.leftOut, err = e.library.sound(in, &o)
-	return e, err
+	return e, nil
 }
 
 func newEngine(in *Input, o Options) (*engine, error) {

@@ -199,6 +199,83 @@ func TestBadQueueSet(t *testing.T) {
 	}
 }
 
+// TestSound: several schedulers run the same of an input: what each of them can. Who alone finds
+// fault is named.
+func TestSound(t *testing.T) {
+	unclassed, knowing := allot.Policy{Name: "unclassed"}, allot.Policy{Name: "knowing", Classes: []allot.Class{{Name: "train"}}}
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+	for _, id := range []string{"a", "b", "c"} {
+		in.Jobs = append(in.Jobs, single(id, 1, 0, 10*second))
+	}
+	in.Jobs[0].Workload.Class = "train"
+	in.Jobs[2].Duration = 0
+	in.Changes = []sim.Change{{At: second, Kind: sim.Cancel, Job: "a"}}
+	in.LeftOut = []sim.LeftOut{{Line: 4, Kind: "odd", Why: "it is odd"}}
+	of := []sim.Options{
+		{Scheduler: sim.FIFO()}, {Scheduler: sim.Scheduler{Name: "knowing", Policy: &knowing}}, {Scheduler: sim.Scheduler{Name: "unclassed", Policy: &unclassed}},
+	}
+	sound, err := sim.Sound(in, of...)
+	if err != nil || len(sound.Jobs) != 1 || sound.Jobs[0].Workload.ID != "b" || len(sound.Changes) != 0 {
+		t.Fatalf("%+v, %v", sound, err)
+	}
+	var list []string
+	for _, l := range sound.LeftOut {
+		list = append(list, l.String())
+	}
+	want := []string{"line 4: it is odd", `job "a": under unclassed: `, `job "c": a time is negative`}
+	if !slices.EqualFunc(list, want, strings.HasPrefix) {
+		t.Errorf("left out: %q", list)
+	}
+	for _, o := range of {
+		o.LeaveOut = true
+		if r := mustRun(t, sound, o); len(r.Jobs) != 1 || !slices.Equal(r.LeftOut, sound.LeftOut) {
+			t.Errorf("%s runs %d jobs, and leaves out %v", o.Scheduler.Name, len(r.Jobs), r.LeftOut)
+		}
+	}
+	if len(in.Jobs) != 3 || len(in.LeftOut) != 1 {
+		t.Error("the input is another")
+	}
+	of[0].LeaveOut = true // runs alone it has its own idea of what is bad
+	if r := mustRun(t, in, of[0]); len(r.Jobs) != 2 {
+		t.Errorf("%d jobs", len(r.Jobs))
+	}
+	if _, err := sim.Sound(in, sim.Options{Scheduler: sim.SRTF(), Drop: 1}); err == nil || !strings.Contains(err.Error(), "srtf") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := sim.Sound(nil); err == nil {
+		t.Error("no input is sound")
+	}
+}
+
+// TestSoundChanges: a change that is in order only behind one that goes under another scheduler
+// goes as well.
+func TestSoundChanges(t *testing.T) {
+	bad, last := queueOf("b", 5), queueOf("a", 3)
+	bad.Resources = append(bad.Resources, bad.Resources...)
+	quotaOf := func(s *allot.State, id string) int64 {
+		at := slices.IndexFunc(s.Queues, func(q allot.Queue) bool { return q.ID == id })
+		return s.Queues[at].Resources[0].Quota.Amount()
+	}
+	odd := sim.Scheduler{Name: "odd", Cluster: func(s *allot.State) {
+		if quotaOf(s, "a") == 3000 && quotaOf(s, "b") != 5000 {
+			s.Queues = append(s.Queues, s.Queues...)
+		}
+		for i := range s.Queues {
+			s.Queues[i].Resources = s.Queues[i].Resources[:1]
+		}
+	}}
+	in := reclaimed(sim.Costs{})
+	in.Changes = []sim.Change{{At: second, Kind: sim.QueueSet, Queue: &bad}, {At: 2 * second, Kind: sim.QueueSet, Queue: &last}}
+	of := []sim.Options{{LeaveOut: true}, {Scheduler: odd}}
+	if err := sim.Check(in, of[1]); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := sim.Sound(in, of...)
+	if err != nil || len(sound.LeftOut) != 2 || len(sound.Changes) != 0 || !strings.HasPrefix(sound.LeftOut[0].String(), "under the policies of the pools: ") {
+		t.Fatalf("%v, %v", sound.LeftOut, err)
+	}
+}
+
 // TestFaulty: an input that makes no sense is refused, and says why.
 func TestFaulty(t *testing.T) {
 	for want, spoil := range map[string]func(*sim.Input){

@@ -53,9 +53,10 @@ type Job struct {
 	ModelSpeed map[string]int64 `json:",omitempty"`
 	// Costs are what starting and stopping takes; nil is the run's.
 	Costs *Costs
-	// Line is the line of the file that it was read from, 0 where there was none. It is
-	// for messages alone.
-	Line int `json:"-"`
+	// Line is the line of the file that it was read from, 0 where there was none, and Name how
+	// it is named there, where that is not its ID. They are for messages alone.
+	Line int    `json:"-"`
+	Name string `json:"-"`
 }
 
 // Costs are what starting, stopping and saving a job takes. The zero Costs cost

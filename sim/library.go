@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/allotsched/allot"
@@ -28,6 +29,22 @@ type library struct {
 	// anew: everything is planned anew at each decision, and engine.anew tells of the
 	// workloads.
 	anew bool
+}
+
+// begin opens the cluster for a run with some options, and refuses those that the scheduler
+// does not take.
+func (l *library) begin(in *Input, o *Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	s := &o.Scheduler
+	if s.Rank != nil && (s.Plan != nil || s.ranking != nil) || s.Plan != nil && s.ranking != nil {
+		return fmt.Errorf("sim: scheduler %s has more than one algorithm", s.Name)
+	}
+	if s.replans() && (o.Latency > 0 || o.Drop > 0) {
+		return fmt.Errorf("sim: scheduler %s plans anew at each decision: its plans are carried out at once and in full, without Latency and Drop", s.Name)
+	}
+	return l.open(in.Cluster, *s)
 }
 
 // open takes a copy of the cluster, as the scheduler wants it.

@@ -175,6 +175,33 @@ func TestGoodput(t *testing.T) {
 	}
 }
 
+// TestResizedAnew: who is planned anew with fewer tasks has shrunk, with more has grown, and has
+// moved only if a task stands elsewhere, whether stopping costs something or not.
+func TestResizedAnew(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	j := single("a", 1, 0, 100*second)
+	j.Workload.PodSets[0].Count, j.Workload.PodSets[0].Min = 4, 1
+	in.Jobs = []sim.Job{j}
+	for _, c := range []struct{ early, late, shrinks int }{{4, 2, 1}, {2, 4, 0}, {3, 3, 0}} {
+		turns := func(v *sim.View) []sim.Turn {
+			v.Wake(50 * second)
+			list := make([]sim.Turn, len(v.Jobs)) // none when it has ended
+			for i := range list {
+				if list[i].Tasks = c.early; v.Now >= 50*second {
+					list[i].Tasks = c.late
+				}
+			}
+			return list
+		}
+		for _, costs := range []sim.Costs{{}, {Grace: 5 * second}} {
+			r := mustRun(t, in, sim.Options{Scheduler: ranked(turns), Check: true, Costs: costs})
+			if a := r.Jobs[0]; a.Shrinks != c.shrinks || a.Moves != 0 || a.Evictions != 0 || a.Starts != 1 {
+				t.Errorf("from %d tasks to %d with %+v: %d shrinks, %d moves, %d evictions, %d starts", c.early, c.late, costs, a.Shrinks, a.Moves, a.Evictions, a.Starts)
+			}
+		}
+	}
+}
+
 // TestOwnPlan: a whole plan is carried out as it is, and refused if it cannot be.
 func TestOwnPlan(t *testing.T) {
 	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1)}}

@@ -254,7 +254,7 @@ func (e *replanner) rearrange() {
 		}
 		e.note(Event{Kind: StopEvent, Job: j.Workload.ID})
 		if len(j.planned) > 0 {
-			j.result.Moves++
+			j.rearranged(w.Tasks)
 			continue
 		}
 		j.result.Evictions++
@@ -275,6 +275,27 @@ func (e *replanner) rearrange() {
 	}
 	for i := range e.starts {
 		e.starts[i].job.planned = e.starts[i].job.planned[:0]
+	}
+}
+
+// rearranged counts what becomes of a job that has had other places: it has moved if one of its
+// tasks stands elsewhere, and shrunk if it has one less.
+func (j *job) rearranged(from []allot.Task) {
+	moved, gone := false, false
+	for i := range from {
+		same := func(t allot.Task) bool { return t.PodSet == from[i].PodSet && t.Index == from[i].Index }
+		at := i // as a rule they are in the same order
+		if at >= len(j.planned) || !same(j.planned[at]) {
+			at = slices.IndexFunc(j.planned, same)
+		}
+		moved = moved || at >= 0 && !samePlace(from[i], j.planned[at])
+		gone = gone || at < 0
+	}
+	if moved {
+		j.result.Moves++
+	}
+	if gone {
+		j.result.Shrinks++
 	}
 }
 

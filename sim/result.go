@@ -61,7 +61,8 @@ type JobResult struct {
 	// where Outcome is Unfinished or NotSubmitted.
 	FirstStart, End time.Duration
 	Outcome         Outcome
-	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered.
+	// Starts counts its runs; Evictions, Moves and Shrinks what it suffered: that it lost its
+	// places, that some task came to stand elsewhere, that it has fewer tasks and runs on.
 	Starts, Evictions, Moves, Shrinks int
 	// Pending is how long it waited in all, before and between its runs, up to the end
 	// of the run if it waits then.
@@ -261,7 +262,7 @@ func (e *engine) result() *Result {
 		From: m.steady.from, To: m.steady.to, SteadyAllocated: m.steady.allocated, SteadyUsed: m.steady.used, SteadyUsable: m.steady.usable,
 		Events: e.steps, Decisions: m.decisions, Actions: m.actions, Verified: m.verified, Explained: m.explained,
 		Promises: e.promises.list, Reserved: m.reservedTime,
-		LeftOut: e.leftOut,
+		LeftOut: slices.Clone(e.in.LeftOut),
 		Jobs:    e.results,
 	}
 	nothing, open := new(Beside), 0 // which most jobs of most runs held; how many have not ended

@@ -46,16 +46,17 @@ func NextEnd(d *cluster.Decision) int64 {
 			n.ofPromises(s.promising())
 		}
 	}
-	if slices.ContainsFunc(n.Pools, protects) { // else a decision need not look at all that runs
+	if someTaken(n.World) { // else a decision need not look at all that runs
 		n.ofHolders()
 	}
 	return n.next
 }
 
-// protects says whether some time that passes lets what runs in a pool be taken.
-func protects(p *cluster.Pool) bool {
-	return p.Policy.StaleGangGrace.Given() || slices.ContainsFunc(p.Runtimes, func(r cluster.MinRuntime) bool {
-		return r.Preempt.Given() || r.Reclaim.Given()
+// someTaken says whether some time that passes may let something that runs be taken: a gang below
+// its minimum, or what is protected for a time.
+func someTaken(w *cluster.World) bool {
+	return someStale(w) || slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool {
+		return slices.ContainsFunc(p.Runtimes, func(r cluster.MinRuntime) bool { return r.Preempt.Given() || r.Reclaim.Given() })
 	})
 }
 

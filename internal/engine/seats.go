@@ -14,11 +14,8 @@ import (
 // by no protection. One gang goes at a time, the first by ID: its places may make another
 // whole. Of very many a part does, as everybody has another turn after each time.
 func endStale(w *cluster.World, d *cluster.Decision) error {
-	if someSolver(w, func(s *Solver) bool { return s.kept != nil }) {
-		return nil // nobody runs below its minimum
-	}
-	if !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Policy.StaleGangGrace.Given() }) {
-		return nil // or does so for ever
+	if !someStale(w) {
+		return nil
 	}
 	var stale []int32
 	for i := range w.Works {
@@ -43,6 +40,13 @@ func endStale(w *cluster.World, d *cluster.Decision) error {
 	}
 	d.Changed = true
 	return redivide(w, d)
+}
+
+// someStale says whether somebody may run below its minimum, which nobody does where a trial
+// decides, and not for ever.
+func someStale(w *cluster.World) bool {
+	return !someSolver(w, func(s *Solver) bool { return s.kept != nil }) &&
+		slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Policy.StaleGangGrace.Given() })
 }
 
 // staleAtOnce is how many of so many stale gangs go before all others have another turn.

@@ -69,8 +69,10 @@ func gang(gpus, perNode int) []allot.PodSet {
 }
 
 // lineUp sorts jobs by submission, those submitted at once as they are, lets time
-// begin at the first if from is true, and puts their place in front of their IDs.
-func lineUp(jobs []sim.Job, from bool) []sim.Job {
+// begin at the first if from is true, and puts their place in front of their IDs. What is left
+// out and was to come before the first comes with it.
+func lineUp(in *sim.Input, from bool) {
+	jobs := in.Jobs
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	var zero time.Duration
 	if from && len(jobs) > 0 {
@@ -92,7 +94,9 @@ func lineUp(jobs []sim.Job, from bool) []sim.Job {
 			j.Workload.ID = number
 		}
 	}
-	return jobs
+	for i := range in.LeftOut {
+		in.LeftOut[i].Submit = max(in.LeftOut[i].Submit-zero, 0)
+	}
 }
 
 // maxGPUs bounds what one job may ask, and what the nodes of a native trace have in all.

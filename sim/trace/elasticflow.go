@@ -19,10 +19,10 @@ func ElasticFlow(jobs io.Reader, nodes int) (*sim.Input, error) {
 	shapes := make(gangs)
 	err := readJobs("elasticflow jobs", jobs, in, "job_id", []string{"submission_time", "duration", "num_gpu"}, func(r *row) sim.Job {
 		return sim.Job{
+			Submit: r.arrives(r.times("submission_time", time.Second)), Duration: r.duration("duration", time.Second),
 			Workload: allot.Workload{ID: r.text("job_id"), PodSets: shapes.of(int(r.number("num_gpu", 1, maxGPUs)))},
-			Submit:   r.times("submission_time", time.Second), Duration: r.duration("duration", time.Second),
 		}
 	})
-	lineUp(in.Jobs, true)
+	lineUp(in, true)
 	return in, err
 }

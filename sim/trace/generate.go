@@ -119,7 +119,7 @@ func Generate(m Mix, l Load) (*sim.Input, error) {
 		}
 		in.Jobs = append(in.Jobs, j)
 	}
-	lineUp(in.Jobs, false)
+	lineUp(in, false)
 	return in, nil
 }
 

@@ -37,12 +37,12 @@ func slurmTable(what, tenant string, jobs io.Reader, site Site) (*sim.Input, err
 	tenant = cmp.Or(site.Tenant, tenant)
 	columns := []string{tenant, "gpu_num", "state", "submit_time", "duration"}
 	return l.done(plainCSV.readLog(what, jobs, l.in, "job_id", columns, func(r *row) *sim.Job {
+		submit := r.arrives(r.instant("submit_time"))
 		gpus := r.count("gpu_num")
 		nodes := 0
 		if r.text("node_num") != "" {
 			nodes = r.count("node_num")
 		}
-		submit := r.instant("submit_time")
 		var ran time.Duration
 		if text := r.text("duration"); text != "" {
 			ran = r.times("duration", time.Second)

@@ -25,6 +25,7 @@ func Muri(jobs io.Reader, nodes int) (*sim.Input, error) {
 	const maxIterations, maxMillis = 1 << 40, 1 << 20
 	shapes := make(gangs)
 	err := readJobs("muri jobs", jobs, in, "job_id", []string{"num_gpu", "submit_time", "iterations", "iteration_time"}, func(r *row) sim.Job {
+		submit := r.arrives(r.times("submit_time", time.Millisecond))
 		iterations := r.number("iterations", 1, maxIterations)
 		each := r.number("iteration_time", 1, maxMillis)
 		if iterations > int64(maxTime/time.Microsecond)/(each*muriStretch) {
@@ -33,10 +34,10 @@ func Muri(jobs io.Reader, nodes int) (*sim.Input, error) {
 		}
 		return sim.Job{
 			Workload: allot.Workload{ID: r.text("job_id"), PodSets: shapes.of(int(r.number("num_gpu", 1, maxGPUs)))},
-			Submit:   r.times("submit_time", time.Millisecond),
+			Submit:   submit,
 			Duration: time.Duration(iterations*each*muriStretch) * time.Microsecond,
 		}
 	})
-	lineUp(in.Jobs, false)
+	lineUp(in, false)
 	return in, err
 }

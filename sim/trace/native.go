@@ -71,11 +71,12 @@ func Read(content io.Reader) (*sim.Input, error) {
 		}
 		jobs := len(in.Jobs)
 		if err := in.line(next, !began); err != nil {
-			job, isJob := jobOf(next)
+			left, isJob := leftOut(next)
 			if !began || !isJob {
 				return nil, fmt.Errorf("trace: line %d: %w", n, err)
 			}
-			in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: n, Job: job, Kind: "job", Why: err.Error()})
+			left.Line, left.Kind, left.Why = n, "job", err.Error()
+			in.LeftOut = append(in.LeftOut, left)
 		}
 		if len(in.Jobs) > jobs {
 			in.Jobs[jobs].Line = n
@@ -91,17 +92,21 @@ func Read(content io.Reader) (*sim.Input, error) {
 	return &in.Input, nil
 }
 
-// jobOf says whether a line that cannot be read is a job, and what it is named.
-func jobOf(text []byte) (id string, isJob bool) {
+// leftOut is a line that cannot be read as one that is left out, and false where it is no job.
+func leftOut(text []byte) (l sim.LeftOut, isJob bool) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(text, &keys) != nil || len(keys) != 1 || keys["job"] == nil {
-		return "", false
+		return l, false
 	}
-	var job struct{ Workload struct{ ID string } }
-	if json.Unmarshal(keys["job"], &job) != nil {
-		return "", true // it has no name that can be read
+	var named struct{ Workload struct{ ID string } }
+	if json.Unmarshal(keys["job"], &named) == nil { // else it has no name that can be read
+		l.Job = named.Workload.ID
 	}
-	return job.Workload.ID, true
+	var timed struct{ Submit *time.Duration }
+	if json.Unmarshal(keys["job"], &timed) == nil && timed.Submit != nil {
+		l.Submit, l.Timed = *timed.Submit, true
+	}
+	return l, true
 }
 
 // A native is a trace of the native format as far as it is read.

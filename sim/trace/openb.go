@@ -32,6 +32,7 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 	}
 	columns := []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
 	err = readJobs("openb pods", pods, in, "name", columns, func(r *row) sim.Job {
+		j := sim.Job{Submit: r.arrives(r.times("creation_time", time.Second)), Fails: r.text("pod_phase") == "Failed"}
 		request := allot.Request{Resources: map[string]int64{
 			allot.CPU: r.number("cpu_milli", 0, maxAmount), allot.Memory: r.number("memory_mib", 0, maxMiB) << 20,
 		}}
@@ -41,7 +42,6 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 				request.GPU.Models = strings.Split(spec, "|")
 			}
 		}
-		j := sim.Job{Submit: r.times("creation_time", time.Second), Fails: r.text("pod_phase") == "Failed"}
 		began := j.Submit
 		if r.text("scheduled_time") != "" {
 			began = r.times("scheduled_time", time.Second)
@@ -54,6 +54,6 @@ func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 		j.Workload = allot.Workload{ID: r.text("name"), PodSets: []allot.PodSet{{Count: 1, Request: request}}}
 		return j
 	})
-	lineUp(in.Jobs, false)
+	lineUp(in, false)
 	return in, err
 }

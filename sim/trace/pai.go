@@ -65,7 +65,7 @@ func PAI(jobs, tasks io.Reader, site Site) (*sim.Input, error) {
 	table.columns = paiJobs
 	return l.done(table.readLog(what, jobs, l.in, "job_name", []string{"status", "start_time", tenant}, func(r *row) *sim.Job {
 		p := byJob[r.text("job_name")]
-		submit := r.times("start_time", time.Second)
+		submit := r.arrives(r.times("start_time", time.Second))
 		switch {
 		case r.err != nil:
 			return nil

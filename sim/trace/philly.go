@@ -49,9 +49,10 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 		if err != nil || at.Before(zero) || at.Sub(zero) > maxTime {
 			r.fail("timestamp", "must be a time such as 2017-10-09 07:01:55")
 		}
+		submit := r.arrives(at.Sub(zero))
 		gpus := int(r.number("num_gpus", 1, int64(nodes*nodeGPUs)))
 		j := sim.Job{
-			Submit: at.Sub(zero), Duration: r.duration("duration", time.Second),
+			Submit: submit, Duration: r.duration("duration", time.Second),
 			Workload: allot.Workload{Queue: r.text("cluster"), Preemption: allot.Preemptible, PodSets: shapes.of(gpus)},
 		}
 		if !known[j.Workload.Queue] {
@@ -59,12 +60,13 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 		}
 		return j
 	})
-	lineUp(in.Jobs, true)
+	lineUp(in, true)
 	return in, err
 }
 
 // Between is the input with the jobs that are submitted from one instant up to another,
-// which is 0 for the end; time begins at from. Changes stay, also those behind the last
+// which is 0 for the end; time begins at from. Of what is left out of the trace that stays which
+// was to come in this time, and what has no time that can be read. Changes stay, also those behind the last
 // submission, while jobs still run; what has changed before from has from the beginning. Only
 // changes of jobs that are not among these go.
 func Between(in *sim.Input, from, to time.Duration) *sim.Input {
@@ -72,11 +74,19 @@ func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 		return nil
 	}
 	out := *in
-	out.Jobs, out.Changes = nil, nil
+	out.Jobs, out.Changes, out.LeftOut = nil, nil, nil
 	gone := make(map[string]bool)
+	outside := func(at time.Duration) bool { return at < from || to > 0 && at >= to }
+	for _, l := range in.LeftOut {
+		if l.Timed && outside(l.Submit) {
+			continue
+		}
+		l.Submit = max(l.Submit-from, 0)
+		out.LeftOut = append(out.LeftOut, l)
+	}
 	for i := range in.Jobs {
 		j := in.Jobs[i]
-		if j.Submit < from || to > 0 && j.Submit >= to {
+		if outside(j.Submit) {
 			gone[j.Workload.ID] = true
 			continue
 		}
@@ -106,19 +116,25 @@ func Scale(in *sim.Input, percent int64) (*sim.Input, error) {
 		return nil, fmt.Errorf("trace: a load of %d%% is none", percent)
 	}
 	out := *in
-	out.Jobs = slices.Clone(in.Jobs)
+	out.Jobs, out.LeftOut = slices.Clone(in.Jobs), slices.Clone(in.LeftOut)
 	for i := range out.Jobs {
-		j := &out.Jobs[i]
-		if j.Submit < 0 {
-			continue
-		}
-		high, low := bits.Mul64(uint64(j.Submit), 100)
-		if high >= uint64(percent) {
-			j.Submit = math.MaxInt64
-			continue
-		}
-		scaled, _ := bits.Div64(high, low, uint64(percent))
-		j.Submit = time.Duration(min(scaled, math.MaxInt64))
+		out.Jobs[i].Submit = sooner(out.Jobs[i].Submit, percent)
+	}
+	for i := range out.LeftOut {
+		out.LeftOut[i].Submit = sooner(out.LeftOut[i].Submit, percent)
 	}
 	return &out, nil
+}
+
+// sooner is an instant at another load, the last that can be told where it would be later.
+func sooner(at time.Duration, percent int64) time.Duration {
+	if at < 0 {
+		return at
+	}
+	high, low := bits.Mul64(uint64(at), 100)
+	if high >= uint64(percent) {
+		return math.MaxInt64
+	}
+	scaled, _ := bits.Div64(high, low, uint64(percent))
+	return time.Duration(min(scaled, math.MaxInt64))
 }

@@ -87,7 +87,8 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 }
 
 func (l *log) leaveOut(p *phillyJob, kind, why string) {
-	l.in.LeftOut = append(l.in.LeftOut, sim.LeftOut{Job: p.ID, Kind: kind, Why: why})
+	submit, timed := instantOf(p.Submit)
+	l.in.LeftOut = append(l.in.LeftOut, sim.LeftOut{Job: p.ID, Submit: submit, Timed: timed, Kind: kind, Why: why})
 }
 
 // job is the job, or what is wrong.
@@ -127,7 +128,7 @@ func (p *phillyJob) job(l *log, tenant string) (j sim.Job, kind, why string) {
 		p.VC = p.User
 	}
 	return sim.Job{
-		Submit: submit, Duration: ran, Fails: p.Status == "Failed",
+		Name: p.ID, Submit: submit, Duration: ran, Fails: p.Status == "Failed",
 		Workload: allot.Workload{ID: p.ID, Queue: l.queue(p.VC), Preemption: allot.Preemptible, PodSets: l.gang(gpus, nodes)},
 	}, "", ""
 }

@@ -113,7 +113,7 @@ func (l *log) done(err error) (*sim.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	lineUp(l.in.Jobs, true)
+	lineUp(l.in, true)
 	return l.in, nil
 }
 
@@ -219,7 +219,7 @@ func WithTenants(in *sim.Input, queues []allot.Queue) *sim.Input {
 		if w := &in.Jobs[i].Workload; known[w.Queue] {
 			out.Jobs = append(out.Jobs, in.Jobs[i])
 		} else {
-			out.LeftOut = append(out.LeftOut, sim.LeftOut{Line: in.Jobs[i].Line, Job: w.ID, Kind: "tenant", Why: fmt.Sprintf("its tenant %q is not among those that are given", w.Queue)})
+			out.LeftOut = append(out.LeftOut, in.Jobs[i].LeftOut("tenant", fmt.Sprintf("its tenant %q is not among those that are given", w.Queue)))
 		}
 	}
 	return &out

@@ -44,7 +44,7 @@ func Slurm(jobs io.Reader, site Site) (*sim.Input, error) {
 		if strings.Contains(r.text("JobID"), ".") {
 			return nil
 		}
-		j := &sim.Job{Submit: r.instant("Submit"), Duration: r.elapsed("ElapsedRaw", time.Second, "Elapsed")}
+		j := &sim.Job{Submit: r.arrives(r.instant("Submit")), Duration: r.elapsed("ElapsedRaw", time.Second, "Elapsed")}
 		if limit := cmp.Or(r.text("TimelimitRaw"), r.text("Timelimit")); limit != "UNLIMITED" && limit != "Partition_Limit" {
 			j.Estimate = r.elapsed("TimelimitRaw", time.Minute, "Timelimit")
 		}

@@ -85,11 +85,6 @@ type swf struct {
 	known map[string]bool
 }
 
-// leave notes a line that makes no job.
-func (s *swf) leave(line int, job, kind, why string, values ...any) {
-	s.in.LeftOut = append(s.in.LeftOut, sim.LeftOut{Line: line, Job: job, Kind: kind, Why: fmt.Sprintf(why, values...)})
-}
-
 func (s *swf) line(at int, text string) {
 	text = strings.TrimSpace(text)
 	if comment, ok := strings.CutPrefix(text, ";"); ok || text == "" {
@@ -100,18 +95,24 @@ func (s *swf) line(at int, text string) {
 		return
 	}
 	fields := strings.Fields(text)
+	left := sim.LeftOut{Line: at}
+	leave := func(kind, why string, values ...any) {
+		left.Kind, left.Why = kind, fmt.Sprintf(why, values...)
+		s.in.LeftOut = append(s.in.LeftOut, left)
+	}
 	if len(fields) < swfAll {
-		s.leave(at, "", "fields", "it has %d fields, not %d", len(fields), swfAll)
+		leave("fields", "it has %d fields, not %d", len(fields), swfAll)
 		return
 	}
-	name := strings.Clone(fields[swfNumber])
+	left.Job = strings.Clone(fields[swfNumber])
+	left.Submit, left.Timed = swfTime(fields[swfSubmit])
 	number, why := swfNumbers(fields)
 	if why != "" {
-		s.leave(at, name, "number", "%s", why)
+		leave("number", "%s", why)
 		return
 	}
-	if number[swfSubmit] < 0 || number[swfSubmit] > int64(maxTime/time.Second) || number[swfRun] > int64(maxTime/time.Second) {
-		s.leave(at, name, "time", "its submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
+	if !left.Timed || number[swfRun] > int64(maxTime/time.Second) {
+		leave("time", "its submit time %q or run time %q is out of range", fields[swfSubmit], fields[swfRun])
 		return
 	}
 	processors := number[swfRequested]
@@ -119,7 +120,7 @@ func (s *swf) line(at int, text string) {
 		processors = number[swfAllocated]
 	}
 	j := sim.Job{
-		Line: at, Submit: time.Duration(number[swfSubmit]) * time.Second, Duration: time.Duration(number[swfRun]) * time.Second,
+		Line: at, Name: left.Job, Submit: left.Submit, Duration: time.Duration(number[swfRun]) * time.Second,
 		Fails: number[swfStatus] == swfFailed,
 	}
 	if n := number[swfEstimate]; n > 0 && n <= int64(maxTime/time.Second) {
@@ -130,10 +131,10 @@ func (s *swf) line(at int, text string) {
 		j.Duration = max(j.Estimate, time.Second)
 	}
 	if kind, why := swfUnfit(&j, number[swfStatus], processors); kind != "" {
-		s.leave(at, name, kind, "%s", why)
+		leave(kind, "%s", why)
 		return
 	}
-	j.Workload.ID = name
+	j.Workload.ID = left.Job
 	if s.Queues {
 		j.Workload.Queue = "queue-" + fields[swfQueue]
 		if !s.known[j.Workload.Queue] {
@@ -144,6 +145,15 @@ func (s *swf) line(at int, text string) {
 	j.Workload.PodSets = s.gang(int(processors))
 	s.in.Jobs = append(s.in.Jobs, j)
 	s.asks = append(s.asks, int(processors))
+}
+
+// swfTime is an instant, and false where there is none.
+func swfTime(text string) (time.Duration, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > int64(maxTime/time.Second) {
+		return 0, false
+	}
+	return time.Duration(n) * time.Second, true
 }
 
 // swfNumbers are the fields that are read, by position, or which of them is none.
@@ -217,8 +227,9 @@ func (s *swf) finish() {
 		if s.asks[i] <= s.Processors {
 			kept = append(kept, s.in.Jobs[i])
 		} else {
-			s.leave(s.in.Jobs[i].Line, s.in.Jobs[i].Workload.ID, "processors", "it asks %d processors, and there are %d", s.asks[i], s.Processors)
+			s.in.LeftOut = append(s.in.LeftOut, s.in.Jobs[i].LeftOut("processors", fmt.Sprintf("it asks %d processors, and there are %d", s.asks[i], s.Processors)))
 		}
 	}
-	s.in.Jobs = lineUp(kept, false)
+	s.in.Jobs = kept
+	lineUp(s.in, false)
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -81,6 +82,9 @@ type row struct {
 	line    int
 	kind    string
 	err     error
+	// submit is when its job was submitted, if timed.
+	submit time.Duration
+	timed  bool
 }
 
 // maxTableLine is the longest line of a table that is read.
@@ -123,9 +127,11 @@ func (f form) readLog(what string, content io.Reader, in *sim.Input, id string, 
 		case r.err != nil && len(in.LeftOut) >= maxLeftOut:
 			return fmt.Errorf("more than %d lines make no job: %w", maxLeftOut, r.err)
 		case r.err != nil:
-			in.LeftOut = append(in.LeftOut, sim.LeftOut{Line: r.line, Job: strings.Clone(r.text(id)), Kind: r.kind, Why: r.err.Error()})
+			in.LeftOut = append(in.LeftOut, sim.LeftOut{
+				Line: r.line, Job: strings.Clone(r.text(id)), Submit: r.submit, Timed: r.timed, Kind: r.kind, Why: r.err.Error(),
+			})
 		case j != nil:
-			j.Line = r.line
+			j.Line, j.Name = r.line, cmp.Or(j.Workload.ID, strings.Clone(r.text(id)))
 			in.Jobs = append(in.Jobs, *j)
 		}
 		return nil
@@ -197,7 +203,7 @@ func (f form) read(what string, content io.Reader, columns []string, do func(*ro
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		r.kind, r.err = "", nil
+		r.kind, r.err, r.submit, r.timed = "", nil, 0, false
 		var odd *csv.ParseError
 		switch {
 		case errors.Is(err, csv.ErrFieldCount):
@@ -243,6 +249,14 @@ func (r *row) fail(column string, format string, values ...any) {
 		r.kind = column
 		r.err = fmt.Errorf("%s is %q: %s", column, r.text(column), fmt.Sprintf(format, values...))
 	}
+}
+
+// arrives notes when the job was submitted, which is read before all else of its row.
+func (r *row) arrives(at time.Duration) time.Duration {
+	if r.timed = r.err == nil; r.timed {
+		r.submit = at
+	}
+	return at
 }
 
 // number is a whole number within bounds.

@@ -453,6 +453,107 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// TestLeftOutOfASlice: of what makes no job a slice counts what was to come in it, and what has no
+// time that can be read.
+func TestLeftOutOfASlice(t *testing.T) {
+	site := trace.Site{Nodes: 1}
+	read := strings.NewReader
+	for name, c := range map[string]struct {
+		in   func() (*sim.Input, error)
+		want string
+	}{
+		"native": {func() (*sim.Input, error) {
+			return trace.Read(read(`{"trace":{"version":1}}
+{"job":{"submit":0,"duration":1,"workload":{"id":"a"}}}
+{"job":{"submit":3600000000000,"duration":"x","workload":{"id":"b"}}}
+{"job":{"submit":7200000000000,"duration":"x","workload":{"id":"c"}}}
+{"job":{"submit":"x","duration":1,"workload":{"id":"d"}}}
+`))
+		}, "3 b, 5 d"},
+		"elasticflow": {func() (*sim.Input, error) {
+			return trace.ElasticFlow(read("job_id,submission_time,duration,num_gpu\na,100,5,1\nb,3700,0,1\nc,7300,0,1\nd,x,5,1\ne,50,0,1\n"), 1)
+		}, "3 b, 5 d"},
+		"muri": {func() (*sim.Input, error) {
+			return trace.Muri(read("job_id,num_gpu,submit_time,iterations,iteration_time\na,1,0,1,1\nb,0,3600000,1,1\nc,0,7200000,1,1\nd,1,x,1,1\n"), 1)
+		}, "3 b, 5 d"},
+		"philly": {func() (*sim.Input, error) {
+			return trace.Philly(read("timestamp,duration,num_gpus,cluster\n2017-10-09 07:00:00,5,1,q\n2017-10-09 08:00:00,5,1,z\n2017-10-09 09:00:00,5,1,z\nd,5,1,q\n"), read("vc,node num\nq,1\n"))
+		}, "3 2017-10-09 08:00:00, 5 d"},
+		"swf": {func() (*sim.Input, error) {
+			rest := " 0 9 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n"
+			return trace.SWF(read("; MaxProcs: 8\n1 0"+rest+"2 3600 0 x"+rest[4:]+"3 7200 0 x"+rest[4:]+"4 x"+rest+"5 7200 0 9 1 0 0 9 0 0 1 1 1 1 1 1 -1 -1\n6\n"), trace.SWFOptions{})
+		}, "3 2, 5 4, 7 "},
+		"helios": {func() (*sim.Input, error) {
+			return trace.Helios(read("job_id,vc,gpu_num,state,submit_time,duration\na,v,1,X,2020-04-01 00:00:00,5\nb,v,x,X,2020-04-01 01:00:00,5\nc,v,0,X,2020-04-01 02:00:00,5\nd,v,1,X,x,5\n"), site)
+		}, "3 b, 5 d"},
+		"slurm": {func() (*sim.Input, error) {
+			return trace.Slurm(read("JobID|State|Submit|ElapsedRaw|AllocTRES\na|COMPLETED|2020-04-01T00:00:00|5|gres/gpu=1\nb|COMPLETED|2020-04-01T01:00:00|5|\nc|COMPLETED|2020-04-01T02:00:00|5|\nd|COMPLETED|x|5|gres/gpu=1\n"), site)
+		}, "3 b, 5 d"},
+		"pai": {func() (*sim.Input, error) {
+			return trace.PAI(read("a,i,u,Terminated,0,9\nb,i,u,Terminated,3600,9\nc,i,u,Terminated,7200,9\nd,i,u,Terminated,x,9\n"), read("a,t,1,Terminated,0,9,100,1,100,V\n"), site)
+		}, "2 b, 4 d"},
+		"philly-log": {func() (*sim.Input, error) {
+			ran := `"attempts":[{"start_time":"2017-10-07 01:00:00","end_time":"2017-10-07 02:00:00","detail":[{"ip":"m","gpus":["g"]}]}]`
+			return trace.PhillyLog(read(`[{"jobid":"a","submitted_time":"2017-10-07 00:00:00",`+ran+`},{"jobid":"b","submitted_time":"2017-10-07 01:00:00"},
+				{"jobid":"c","submitted_time":"2017-10-07 02:00:00"},{"jobid":"d",`+ran+`}]`), site)
+		}, "0 b, 0 d"},
+		"openb": {func() (*sim.Input, error) {
+			return trace.Openb(read("sn,cpu_milli,memory_mib,gpu,model\nn,1000,1000,1,T4\n"), read("name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\na,1,1,1,1000,0,5\nb,x,1,1,1000,3600,3605\nc,x,1,1,1000,7200,7205\nd,1,1,1,1000,x,5\n"))
+		}, "3 b, 5 d"},
+	} {
+		in, err := c.in()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		fast, err := trace.Scale(in, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, slice := range []*sim.Input{trace.Between(in, time.Hour, 2*time.Hour), trace.Between(fast, 2*time.Hour, 4*time.Hour)} {
+			var got []string
+			for _, l := range slice.LeftOut {
+				got = append(got, fmt.Sprintf("%d %s", l.Line, l.Job))
+				if l.Submit != 0 {
+					t.Errorf("%s: line %d was to come at %v", name, l.Line, l.Submit)
+				}
+			}
+			if text := strings.Join(got, ", "); text != c.want {
+				t.Errorf("%s: left out of the slice are %s", name, text)
+			}
+		}
+		if len(in.LeftOut) < 3 {
+			t.Errorf("%s: left out are %v", name, in.LeftOut)
+		}
+	}
+}
+
+// TestNamesOfTheFile: what is left out later is named as in the file, as what makes no job is.
+func TestNamesOfTheFile(t *testing.T) {
+	in, err := trace.ElasticFlow(strings.NewReader("job_id,submission_time,duration,num_gpu\na,0,5,1\nb,0,5,99\nc,0,0,1\n"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range trace.WithTenants(in, nil).LeftOut {
+		got = append(got, l.String())
+	}
+	in.Jobs[1].Duration = -1
+	var bad *sim.BadInputError
+	if err := sim.Check(in, sim.Options{}); !errors.As(err, &bad) {
+		t.Fatal(err)
+	}
+	for _, l := range bad.List {
+		got = append(got, l.String())
+	}
+	want := []string{
+		`line 4, job "c": duration is "0": it takes no time`, `line 2, job "a": its tenant "" is not among those that are given`, `line 3, job "b": its tenant "" is not among those that are given`,
+		`line 4, job "c": duration is "0": it takes no time`, `line 3, job "b": a time is negative, or it takes no time`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestOutOfRange: numbers that make no sense, and what is not there, are errors.
 func TestOutOfRange(t *testing.T) {
 	const table, tenants = "job_id,submission_time,duration,num_gpu\na,0,5,1\n", "vc,node num\nq,1\n"

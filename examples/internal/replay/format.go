@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -28,28 +29,51 @@ var heads = []struct {
 	{"philly", []string{"timestamp", "duration", "num_gpus", "cluster"}},
 }
 
-// formatOf tells the format of a trace by how it begins.
-func formatOf(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
+// A traceFile is a trace that is open. It is opened once, as it may be a pipe.
+type traceFile struct {
+	name, format string
+	file         *os.File
+	text         *bufio.Reader
+	err          error // for whoever reads it
+}
+
+// openTrace opens a trace of a format, or tells it.
+func openTrace(name, format string) *traceFile {
+	t := &traceFile{name: name, format: format}
+	if t.file, t.err = os.Open(name); t.err != nil {
+		return t
+	}
+	t.text = bufio.NewReaderSize(t.file, headSize)
+	if format == auto {
+		if t.format, t.err = formatOf(t.text); t.err != nil {
+			t.err = fmt.Errorf("%s: %w", name, t.err)
+		}
+	}
+	return t
+}
+
+// headSize is how much of a trace tells its format.
+const headSize = 64 << 10
+
+// formatOf tells the format of a trace by how it begins, and reads nothing of it.
+func formatOf(text *bufio.Reader) (string, error) {
+	begin, err := text.Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	defer f.Close()
-	from := bufio.NewReader(f)
-	if two, err := from.Peek(2); err == nil && two[0] == 0x1f && two[1] == 0x8b {
-		zipped, err := gzip.NewReader(from)
+	if bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) {
+		zipped, err := gzip.NewReader(bytes.NewReader(begin))
 		if err != nil {
 			return "", err
 		}
-		from = bufio.NewReader(zipped)
+		begin = make([]byte, headSize)
+		n, err := io.ReadFull(zipped, begin)
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		begin = begin[:n]
 	}
-	const enough = 64 << 10
-	begin := make([]byte, enough)
-	n, err := io.ReadFull(from, begin)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	begin = bytes.TrimLeft(bytes.TrimPrefix(begin[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
+	begin = bytes.TrimLeft(bytes.TrimPrefix(begin, []byte("\xef\xbb\xbf")), " \t\r\n")
 	line, _, _ := strings.Cut(string(begin), "\n")
 	line = strings.ToLower(strings.TrimSpace(line))
 	switch {

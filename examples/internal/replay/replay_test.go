@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -261,6 +262,65 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestSameJobs: what one scheduler cannot run is run under none, and said under whom; what all can
+// run is not asked of a trace's own pools; and what a scheduler does not take is refused before
+// any run.
+func TestSameJobs(t *testing.T) {
+	text := func(pool string) string {
+		return `{"trace":{"version":1}}
+{"node":{"id":"n0"}}
+` + pool + `{"job":{"submit":0,"duration":1000,"workload":{"id":"a","class":"train","podSets":[{"count":1,"request":{}}]}}}
+{"job":{"submit":0,"duration":1000,"workload":{"id":"b","podSets":[{"count":1,"request":{}}]}}}
+`
+	}
+	file := filepath.Join(t.TempDir(), "classes.jsonl")
+	sweep := func(trace string, args ...string) (string, error) {
+		if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+		o := NewOptions(flags)
+		if err := o.Add(allot.Policy{Name: "unclassed"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := flags.Parse(append(args, file)); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Check(flags.Args()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewSweep(o)
+		if err != nil {
+			return "", err
+		}
+		s.CarryOut(context.Background(), NewMeter(io.Discard, false, still, s.Runs()))
+		var told bytes.Buffer
+		s.print(&told)
+		for _, r := range s.runs {
+			fmt.Fprintf(&told, "%s: %d\n", r.scheduler.Name, r.summary.All.Jobs)
+		}
+		return told.String(), s.Failed()
+	}
+	pool := `{"pool":{"id":"p","policy":{"classes":[{"name":"train"}]}}}` + "\n"
+	if told, err := sweep(text(pool), "-policies", "fifo"); err == nil || !strings.Contains(err.Error(), `line 4, job "a": under unclassed: `) || !strings.Contains(err.Error(), "-leave-out runs the rest") {
+		t.Errorf("error %v: %s", err, told)
+	}
+	told, err := sweep(text(pool), "-policies", "fifo", "-leave-out")
+	if err != nil || !strings.Contains(told, "fifo: 1\nunclassed: 1\n") || !strings.Contains(told, "left out are 1 class\n") {
+		t.Errorf("error %v: %s", err, told)
+	}
+	if told, err := sweep(strings.Replace(text(""), `"class":"train",`, "", 1), "-policies", "fifo,srtf", "-drop", "10"); err == nil || !strings.Contains(err.Error(), "scheduler srtf") {
+		t.Errorf("error %v: %s", err, told)
+	}
+	if err := os.WriteFile(file, []byte(text("")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer // the presets and baselines set the class themselves
+	if code := runStill([]string{"-policies", "fifo,runai", file}, nil, &stdout, &stderr); code != program.OK {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+}
+
 // TestNames: of several traces each is named as its file is, but for what says its format.
 func TestNames(t *testing.T) {
 	text, err := os.ReadFile("testdata/two-teams.jsonl")
@@ -338,8 +398,8 @@ func TestFormats(t *testing.T) {
 		{"-format", "pai", "-task-list", samples + "pai_task_table.csv", "-node-list", samples + "pai_machine_spec.csv", samples + "pai_job_table.csv"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if format, err := formatOf(args[len(args)-1]); format != args[1] && (err == nil || args[1] != "pai") {
-			t.Errorf("%s is taken for %q, %v", args[len(args)-1], format, err)
+		if f := openTrace(args[len(args)-1], auto); f.format != args[1] && (f.err == nil || args[1] != "pai") {
+			t.Errorf("%s is taken for %q, %v", args[len(args)-1], f.format, f.err)
 		}
 		all := append([]string{"-policies", "osmo", "-leave-out=false"}, args...)
 		if code := runStill(all, nil, &stdout, &stderr); code != program.Failed || !strings.Contains(stderr.String(), "cannot be run") {
@@ -348,6 +408,71 @@ func TestFormats(t *testing.T) {
 		stderr.Reset()
 		if code := runStill(slices.Replace(all, 2, 3, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
 			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
+		}
+	}
+}
+
+// TestPipe: a trace is read once, and may be a pipe, zipped or not.
+func TestPipe(t *testing.T) {
+	text, err := os.ReadFile("testdata/two-teams.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	packed := gzip.NewWriter(&zipped)
+	if _, err := packed.Write(bytes.Repeat([]byte("\n"), 3*headSize)); err != nil { // behind the head
+		t.Fatal(err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	plain := zipped.Bytes()
+	zipped = bytes.Buffer{}
+	packed.Reset(&zipped)
+	if _, err := packed.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range [][]byte{text, zipped.Bytes(), append(zipped.Bytes(), plain...)} {
+		from, to, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		go func() {
+			defer to.Close()
+			_, _ = to.Write(content)
+		}()
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-policies", "osmo", fmt.Sprintf("/dev/fd/%d", from.Fd())}, nil, &stdout, &stderr); code != program.OK {
+			t.Errorf("exit code %d: %s", code, &stderr)
+		}
+	}
+}
+
+// TestProcessors: -nodes and -per-node say how many processors there are of a log that does not
+// say, or says otherwise, also where they are as many as go without saying.
+func TestProcessors(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log.swf")
+	const jobs = "1 0 0 9 8 0 0 8 0 0 1 1 1 1 1 1 -1 -1\n2 0 0 9 8 0 0 8 0 0 1 1 1 1 1 1 -1 -1\n"
+	for _, c := range []struct {
+		head string
+		args []string
+		want string
+	}{
+		{"", nil, "swf: no header MaxProcs"},
+		{"", []string{"-nodes", "16"}, "  0.00  "}, {"", []string{"-nodes", "1"}, "  0.01  "}, {"", []string{"-nodes", "2", "-per-node", "4"}, "  0.01  "},
+		{"; MaxProcs: 8\n", nil, "  0.01  "}, {"; MaxProcs: 8\n", []string{"-nodes", "2"}, "  0.00  "},
+	} {
+		if err := os.WriteFile(log, []byte(c.head+strings.Replace(jobs, " 0 9 8", " 0 99 8", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		runStill(append(append([]string{"-policies", "fifo", "-fast"}, c.args...), log), nil, &stdout, &stderr)
+		if got := stdout.String() + stderr.String(); !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q: %s", c.head, c.args, got)
 		}
 	}
 }
@@ -399,6 +524,43 @@ func TestHalfInterrupted(t *testing.T) {
 	s.print(&stdout)
 	if err := s.Failed(); err != nil || strings.Count(stdout.String(), "tenant-") != 4 || !strings.Contains(stdout.String(), "osmo (partial)") || !strings.Contains(stdout.String(), "1 of 2 runs are complete") {
 		t.Errorf("%v: %s", err, &stdout)
+	}
+}
+
+// TestInputsAreLetGo: of a sweep one input is there at a time that its runs share, where they are
+// carried out one after the other, and none is left.
+func TestInputsAreLetGo(t *testing.T) {
+	o, err := parse([]string{"-jobs", "30", "-nodes", "2", "-policies", "fifo,osmo", "-seeds", "1-3", "-loads", "100,200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := func() (some []*sim.Input) {
+		for _, r := range s.runs {
+			if in := r.of.in; in != nil && !slices.Contains(some, in) {
+				some = append(some, in)
+			}
+		}
+		return some
+	}
+	var before *sim.Input
+	for i, r := range s.runs {
+		err := s.one(context.Background(), r, func(sim.Progress) {
+			some := there()
+			if len(some) != 1 || some[0] != r.of.in || i%2 == 1 && some[0] != before {
+				t.Errorf("run %d: %d inputs are there", i, len(some))
+			}
+			before = r.of.in
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if some := there(); len(some) != 0 || before == nil {
+		t.Errorf("%d inputs are left", len(some))
 	}
 }
 

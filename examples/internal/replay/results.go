@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
 	"github.com/allotsched/allot/sim/trace"
 )
@@ -19,20 +20,20 @@ const keyFile = "key"
 
 // key tells runs apart that may be unlike: it is of the trace and of every flag that has
 // a say in it.
-func (s *Sweep) key(r *oneRun) string {
+func (s *Sweep) key(r *oneRun, in *sim.Input) string {
 	policy, err := json.Marshal(r.scheduler.Policy)
 	if err != nil {
 		policy = []byte(err.Error())
 	}
 	const version = 4 // of what is written of a run
-	text := fmt.Sprintln(version, r.input.Hash(), r.scheduler.Name, string(policy), r.seed, s.costs, s.verify.of(r.input), s.reasons.of(r.input),
+	text := fmt.Sprintln(version, in.Hash(), r.scheduler.Name, string(policy), r.seed, s.costs, s.verify.of(in), s.reasons.of(in),
 		s.leaveOut, s.until, s.warmUp, s.sample, s.period, s.latency, s.drop)
 	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(text)))
 }
 
 // takeFrom takes the summary of a run that has been carried out before in full, and of
 // the same trace and flags, with all its files. It reports whether there is one.
-func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
+func (s *Sweep) takeFrom(folder string, r *oneRun, in *sim.Input) bool {
 	const largest = 1 << 26
 	read := func(name string) []byte {
 		f, err := os.Open(filepath.Join(folder, name))
@@ -47,7 +48,7 @@ func (s *Sweep) takeFrom(folder string, r *oneRun) bool {
 		return text
 	}
 	var summary report.Summary
-	if string(read(keyFile)) != s.key(r) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
+	if string(read(keyFile)) != s.key(r, in) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
 		return false
 	}
 	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "series.csv"} {
@@ -112,7 +113,7 @@ func (s *Sweep) WriteFiles() error {
 // Title says what was run.
 func (s *Sweep) Title() string {
 	if len(s.traces) == 0 {
-		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes)
+		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes.n)
 	}
 	return "Runs of " + strings.Join(s.traces, ", ")
 }

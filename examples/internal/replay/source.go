@@ -18,10 +18,12 @@ import (
 // A source is where the trace comes from.
 type source struct {
 	traces                              []string
+	files                               []*traceFile // of the traces
 	format, nodesFile, tenantsFile      string
 	tasksFile, queuesFile, tenantColumn string
 	mix                                 string
-	nodes, jobs, tenants, perNode       int
+	nodes                               number
+	jobs, tenants, perNode              int
 	from, to                            time.Duration
 	// said are the flags.
 	said *flag.FlagSet
@@ -38,7 +40,8 @@ func (s *source) flags(flags *flag.FlagSet) {
 	flags.StringVar(&s.tenantColumn, "tenant-column", "", "the `column` of a trace with the tenants (acme, helios, pai, philly-log, slurm; each has its own)")
 	flags.StringVar(&s.tenantsFile, "tenant-list", "", "the `file` with the tenants' nodes (philly)")
 	flags.StringVar(&s.mix, "mix", "philly", "what a made trace is like: "+mixNames())
-	flags.IntVar(&s.nodes, "nodes", 16, "the `number` of nodes, of 8 GPUs or -per-node (of a trace that does not say)")
+	s.nodes.n = 16
+	flags.Var(&s.nodes, "nodes", "the `number` of nodes, of 8 GPUs or -per-node (of a trace that does not say, and of swf\nalso of one that does)")
 	flags.IntVar(&s.jobs, "jobs", 2000, "the `number` of jobs of a made trace")
 	flags.IntVar(&s.tenants, "tenants", 4, "the `number` of tenants of a made trace, each with an even quota")
 	flags.DurationVar(&s.from, "from", 0, "leave out jobs submitted before this `time` of a trace")
@@ -63,12 +66,30 @@ func (s *source) check() error {
 		return fmt.Errorf("-format %s needs a trace", s.format)
 	case s.from < 0 || s.to < 0 || s.to > 0 && s.to <= s.from:
 		return errors.New("-from and -to must be times, -to the later one")
-	case s.nodes < 1 || s.nodes > most || s.jobs < 0 || s.jobs > most || s.tenants < 0 || s.tenants > 99 || s.perNode < 1 || s.perNode > 64:
+	case s.nodes.n < 1 || s.nodes.n > most || s.jobs < 0 || s.jobs > most || s.tenants < 0 || s.tenants > 99 || s.perNode < 1 || s.perNode > 64:
 		return errors.New("-nodes, -jobs, -tenants or -per-node is out of range")
 	case !slices.ContainsFunc(trace.Mixes(), func(m trace.Mix) bool { return m.Name == s.mix }):
 		return fmt.Errorf("-mix must be one of %s, is %q", mixNames(), s.mix)
 	}
 	return s.checkUses()
+}
+
+// A number is one that may have been said, or is what goes without saying.
+type number struct {
+	n    int
+	said bool
+}
+
+// String is the text form.
+func (n *number) String() string { return strconv.Itoa(n.n) }
+
+// Set reads the text form.
+func (n *number) Set(text string) (err error) {
+	if n.n, err = strconv.Atoi(text); err != nil {
+		return errors.New("must be a whole number")
+	}
+	n.said = true
+	return nil
 }
 
 // made stands among formats for a trace that is made.
@@ -79,7 +100,7 @@ var uses = []struct{ flag, formats string }{
 	{"queue-list", formats}, {"from", formats}, {"to", formats},
 	{"node-list", "openb, pai, philly-log"}, {"task-list", "pai"}, {"tenant-list", "philly"},
 	{"tenant-column", "acme, helios, pai, philly-log, slurm"}, {"per-node", "acme, helios, pai, philly-log, slurm, swf"},
-	{"nodes", "made, acme, elasticflow, helios, muri, pai, philly-log, slurm"},
+	{"nodes", "made, acme, elasticflow, helios, muri, pai, philly-log, slurm, swf"},
 	{"jobs", made}, {"tenants", made}, {"mix", made},
 }
 
@@ -89,12 +110,14 @@ func (s *source) checkUses() error {
 	if len(s.traces) > 0 {
 		of = nil
 	}
-	for _, file := range s.traces {
-		format, err := s.formatOf(file)
-		if err != nil {
+	for _, name := range s.traces {
+		s.files = append(s.files, openTrace(name, s.format))
+	}
+	for _, file := range s.files {
+		if file.err != nil && s.format == auto {
 			return nil // whoever reads it says what is wrong
 		}
-		of = append(of, format)
+		of = append(of, file.format)
 	}
 	for _, use := range uses {
 		if f := s.said.Lookup(use.flag); f.Value.String() == f.DefValue {
@@ -116,18 +139,6 @@ func (s *source) uses(flag, list, format string) bool {
 	return slices.Contains(strings.Split(list, ", "), format)
 }
 
-// formatOf is the format of a trace.
-func (s *source) formatOf(file string) (string, error) {
-	if s.format != auto {
-		return s.format, nil
-	}
-	format, err := formatOf(file)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
-	}
-	return format, nil
-}
-
 // needs is an error where a trace of a format needs a file that is not named.
 func (s *source) needs(format string) error {
 	switch {
@@ -142,21 +153,16 @@ func (s *source) needs(format string) error {
 }
 
 // read reads the trace, as it is.
-func (s *source) read(file string) (in *sim.Input, err error) {
-	format, err := s.formatOf(file)
-	if err != nil {
-		return nil, err
+func (s *source) read(file *traceFile) (in *sim.Input, err error) {
+	if file.err != nil {
+		return nil, file.err
 	}
-	if err := s.needs(format); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	defer file.file.Close()
+	if err := s.needs(file.format); err != nil {
+		return nil, fmt.Errorf("%s: %w", file.name, err)
 	}
-	jobs, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer jobs.Close()
-	if in, err = s.readJobs(format, jobs); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if in, err = s.readJobs(file.format, file.text); err != nil {
+		return nil, fmt.Errorf("%s: %w", file.name, err)
 	}
 	if s.queuesFile != "" {
 		err := withFile(s.queuesFile, func(f io.Reader) error {
@@ -176,14 +182,14 @@ func (s *source) read(file string) (in *sim.Input, err error) {
 		if len(in.LeftOut) == 0 {
 			why = errors.New("it has no jobs")
 		}
-		return nil, fmt.Errorf("%s: there are no jobs to run: %w", file, why)
+		return nil, fmt.Errorf("%s: there are no jobs to run: %w", file.name, why)
 	}
 	return in, nil
 }
 
 // readJobs reads a trace of a format.
 func (s *source) readJobs(format string, jobs io.Reader) (in *sim.Input, err error) {
-	site := trace.Site{Nodes: s.nodes, PerNode: s.perNode, Tenant: s.tenantColumn}
+	site := trace.Site{Nodes: s.nodes.n, PerNode: s.perNode, Tenant: s.tenantColumn}
 	if s.nodesFile != "" && (format == "pai" || format == "philly-log") {
 		nodes, err := os.Open(s.nodesFile)
 		if err != nil {
@@ -196,11 +202,15 @@ func (s *source) readJobs(format string, jobs io.Reader) (in *sim.Input, err err
 	case "native":
 		in, err = trace.Read(jobs)
 	case "elasticflow":
-		in, err = trace.ElasticFlow(jobs, s.nodes)
+		in, err = trace.ElasticFlow(jobs, s.nodes.n)
 	case "muri":
-		in, err = trace.Muri(jobs, s.nodes)
+		in, err = trace.Muri(jobs, s.nodes.n)
 	case "swf":
-		in, err = trace.SWF(jobs, trace.SWFOptions{PerNode: s.perNode, Queues: true})
+		o := trace.SWFOptions{PerNode: s.perNode, Queues: true}
+		if s.nodes.said {
+			o.Processors = s.nodes.n * s.perNode
+		}
+		in, err = trace.SWF(jobs, o)
 	case "philly":
 		err = withFile(s.tenantsFile, func(f io.Reader) (err error) {
 			in, err = trace.Philly(jobs, f)
@@ -242,7 +252,7 @@ func (s *source) made(seed uint64, load int64) (*sim.Input, error) {
 	const burst = 20
 	for _, m := range trace.Mixes() {
 		if m.Name == s.mix {
-			return trace.Generate(m, trace.Load{Seed: seed, Nodes: s.nodes, Jobs: s.jobs, Percent: load, Tenants: s.tenants, Burst: burst})
+			return trace.Generate(m, trace.Load{Seed: seed, Nodes: s.nodes.n, Jobs: s.jobs, Percent: load, Tenants: s.tenants, Burst: burst})
 		}
 	}
 	return nil, fmt.Errorf("no mix %q", s.mix)

@@ -33,13 +33,42 @@ type Sweep struct {
 // A oneRun is one of them.
 type oneRun struct {
 	trace     string
-	input     *sim.Input
+	of        *sharedInput
 	scheduler sim.Scheduler
 	seed      uint64
 	load      int64
 	summary   *report.Summary
 	picture   json.RawMessage // nil where no page is written
 	err       error
+}
+
+// A sharedInput is the input that the runs of a load and a seed share. It is made when the first
+// of them needs it, and let go with the last: of a long sweep there are never many.
+type sharedInput struct {
+	make   func() (*sim.Input, error)
+	quotas bool // some queue has one of GPUs
+	mutex  sync.Mutex
+	in     *sim.Input
+	left   int // runs that have not ended
+}
+
+// take is for a run that begins.
+func (i *sharedInput) take() (in *sim.Input, err error) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if i.in == nil {
+		i.in, err = i.make()
+	}
+	return i.in, err
+}
+
+// done is for a run that has ended.
+func (i *sharedInput) done() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if i.left--; i.left == 0 {
+		i.in, i.make = nil, nil // the trace as well
+	}
 }
 
 // name is that of the run's folder.
@@ -51,7 +80,8 @@ func (r *oneRun) name() string {
 	return name
 }
 
-// NewSweep reads or makes the traces and checks them.
+// NewSweep reads or makes the traces and checks that each scheduler can run them. What one of
+// them cannot run is left out for all, or refused.
 func NewSweep(o *Options) (*Sweep, error) {
 	s := &Sweep{Options: o}
 	if len(o.seeds) > 1 && !o.byChance() {
@@ -60,18 +90,18 @@ func NewSweep(o *Options) (*Sweep, error) {
 	if len(o.traces) == 0 {
 		return s, s.add("", nil)
 	}
-	for _, file := range o.traces {
+	for _, file := range o.files {
 		own, err := o.read(file)
 		if err != nil {
 			return nil, err
 		}
 		name := "" // of one trace it goes without saying
 		if len(o.traces) > 1 {
-			name = strings.TrimSuffix(filepath.Base(file), ".gz")
+			name = strings.TrimSuffix(filepath.Base(file.name), ".gz")
 			name = strings.TrimSuffix(name, filepath.Ext(name))
 		}
 		if err := s.add(name, own); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file.name, err)
 		}
 	}
 	return s, nil
@@ -84,25 +114,26 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 	}
 	for _, load := range s.loads {
 		for _, seed := range s.seeds {
-			in, err := s.input(own, seed, load)
-			if err == nil {
-				err = sim.Check(in, sim.Options{LeaveOut: s.leaveOut})
-			}
-			if bad := (*sim.BadInputError)(nil); errors.As(err, &bad) {
-				err = fmt.Errorf("%w\n\t-leave-out runs the rest", err)
+			of := &sharedInput{make: func() (*sim.Input, error) { return s.input(own, seed, load) }, left: len(s.schedulers)}
+			in, err := of.make()
+			if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
+				err = fmt.Errorf("%w\n\t-leave-out runs the rest", &sim.BadInputError{List: in.LeftOut})
 			}
 			if err != nil {
 				return err
 			}
+			if of.quotas = hasQuotas(in); len(s.runs) == 0 {
+				of.in = in // it is needed at once
+			}
 			for _, scheduler := range s.schedulers {
-				s.runs = append(s.runs, &oneRun{trace: name, input: in, scheduler: scheduler, seed: seed, load: load})
+				s.runs = append(s.runs, &oneRun{trace: name, of: of, scheduler: scheduler, seed: seed, load: load})
 			}
 		}
 	}
 	return nil
 }
 
-// input is the trace of a seed and a load.
+// input is the trace of a seed and a load, as all schedulers can run it.
 func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input, err error) {
 	if own != nil {
 		in, err = trace.Scale(own, load)
@@ -115,7 +146,26 @@ func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input,
 	if err == nil && o.faults {
 		in, err = withFaults(in, seed)
 	}
-	return in, err
+	if err != nil {
+		return nil, err
+	}
+	var all []sim.Options
+	for _, scheduler := range o.schedulers {
+		all = append(all, o.settings(scheduler, seed))
+	}
+	return sim.Sound(in, all...)
+}
+
+// settings are what the flags say of a run, whatever its input.
+func (o *Options) settings(scheduler sim.Scheduler, seed uint64) sim.Options {
+	settings := sim.Options{
+		Scheduler: scheduler, Seed: seed, Until: o.until, Sample: o.sample,
+		Period: o.period, Latency: o.latency, Drop: o.drop, LeaveOut: o.leaveOut,
+	}
+	if o.costs {
+		settings.Costs = typical()
+	}
+	return settings
 }
 
 // Runs is how many there are.
@@ -147,48 +197,48 @@ func (s *Sweep) CarryOut(ctx context.Context, m *Meter) {
 
 // one carries out a run and writes its files.
 func (s *Sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress)) error {
-	o := sim.Options{
-		Scheduler: r.scheduler, Seed: r.seed, Until: s.until, Sample: s.sample,
-		Period: s.period, Latency: s.latency, Drop: s.drop, LeaveOut: s.leaveOut,
-		NoVerify: s.verify == 0, VerifyEvery: s.verify.of(r.input), NoReasons: s.reasons == 0, ReasonsEvery: s.reasons.of(r.input),
-		Progress: func(p sim.Progress) bool {
-			progress(p)
-			return ctx.Err() == nil
-		},
+	defer r.of.done()
+	in, err := r.of.take()
+	if err != nil {
+		return err
 	}
-	for i := range r.input.Jobs {
-		o.From = max(o.From, r.input.Jobs[i].Submit/100*time.Duration(s.warmUp))
+	o := s.settings(r.scheduler, r.seed)
+	o.NoVerify, o.VerifyEvery = s.verify == 0, s.verify.of(in)
+	o.NoReasons, o.ReasonsEvery = s.reasons == 0, s.reasons.of(in)
+	o.Progress = func(p sim.Progress) bool {
+		progress(p)
+		return ctx.Err() == nil
 	}
-	if s.costs {
-		o.Costs = typical()
+	for i := range in.Jobs {
+		o.From = max(o.From, in.Jobs[i].Submit/100*time.Duration(s.warmUp))
 	}
 	if s.out == "" {
-		return s.oneWithoutFiles(r, o)
+		return s.oneWithoutFiles(r, in, o)
 	}
 	folder := filepath.Join(s.out, r.name())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if s.resume && s.takeFrom(folder, r) {
+	if s.resume && s.takeFrom(folder, r, in) {
 		return nil
 	}
 	key := filepath.Join(folder, keyFile)
 	if err := os.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeFiles(folder, r, o); err != nil || r.summary.Partial {
+	if err := writeFiles(folder, r, in, o); err != nil || r.summary.Partial {
 		return err
 	}
-	return os.WriteFile(key, []byte(s.key(r)), 0o666)
+	return os.WriteFile(key, []byte(s.key(r, in)), 0o666)
 }
 
 // oneWithoutFiles carries out a run of which no files are wanted but perhaps the page.
-func (s *Sweep) oneWithoutFiles(r *oneRun, o sim.Options) error {
-	drawn := report.NewPicture(&r.input.Cluster)
+func (s *Sweep) oneWithoutFiles(r *oneRun, in *sim.Input, o sim.Options) error {
+	drawn := report.NewPicture(&in.Cluster)
 	if s.page != "" {
 		o.Observe = drawn.Observe
 	}
-	result, err := sim.Run(r.input, o)
+	result, err := sim.Run(in, o)
 	if err != nil {
 		return err
 	}
@@ -201,18 +251,18 @@ func (s *Sweep) oneWithoutFiles(r *oneRun, o sim.Options) error {
 }
 
 // writeFiles carries out a run and writes its files as it goes, and at its end.
-func writeFiles(folder string, r *oneRun, o sim.Options) error {
+func writeFiles(folder string, r *oneRun, in *sim.Input, o sim.Options) error {
 	return withNew(folder, "events.jsonl", func(lines io.Writer) error {
 		return withNew(folder, "trace.json", func(picture io.Writer) error {
 			events := report.NewEventWriter(lines)
-			slices := report.NewChromeWriter(picture, &r.input.Cluster)
-			drawn := report.NewPicture(&r.input.Cluster)
+			slices := report.NewChromeWriter(picture, &in.Cluster)
+			drawn := report.NewPicture(&in.Cluster)
 			o.Observe = func(e sim.Event) {
 				events.Observe(e)
 				slices.Observe(e)
 				drawn.Observe(e)
 			}
-			result, err := sim.Run(r.input, o)
+			result, err := sim.Run(in, o)
 			if err != nil {
 				return err
 			}

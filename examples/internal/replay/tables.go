@@ -300,15 +300,19 @@ func (s *Sweep) withoutQuotas() (notes []string) {
 	if len(s.traces) == 0 {
 		flag = "-tenants"
 	}
-	has := func(q allot.Queue) bool {
-		return slices.ContainsFunc(q.Resources, func(r allot.QueueResource) bool { return r.Resource == allot.GPU && r.Quota.Given() })
-	}
 	for at := 0; at < len(s.runs); at += len(s.loads) * len(s.seeds) * len(s.schedulers) {
-		if r := s.runs[at]; !slices.ContainsFunc(r.input.Cluster.Queues, has) {
+		if r := s.runs[at]; !r.of.quotas {
 			notes = append(notes, cmp.Or(r.trace, "The trace")+" has no quotas of GPUs: there is no partition, and presets have none to go by. "+flag+" gives some.")
 		}
 	}
 	return notes
+}
+
+// hasQuotas says whether a queue has a quota of GPUs.
+func hasQuotas(in *sim.Input) bool {
+	return slices.ContainsFunc(in.Cluster.Queues, func(q allot.Queue) bool {
+		return slices.ContainsFunc(q.Resources, func(r allot.QueueResource) bool { return r.Resource == allot.GPU && r.Quota.Given() })
+	})
 }
 
 // jobsOf are the jobs of a queue.

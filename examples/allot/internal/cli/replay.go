@@ -46,13 +46,13 @@ each run. Ctrl-C ends the runs and tells what there is of them.`,
 			if err := o.Check(append(s.files[:len(s.files):len(s.files)], names...)); err != nil {
 				return &usageError{err}
 			}
+			// What a run holds is most of its memory, long-lived, and may be more than plenty.
+			defer debug.SetGCPercent(debug.SetGCPercent(45))
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 			sweep, err := replay.NewSweep(o)
 			if err != nil {
 				return err
 			}
-			// What a run holds is most of its memory, long-lived, and may be more than plenty.
-			defer debug.SetGCPercent(debug.SetGCPercent(45))
-			defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 			meter := replay.NewMeter(s.Stderr, s.Progress, time.Now, sweep.Runs())
 			sweep.CarryOut(cmd.Context(), meter)
 			meter.End()
