@@ -292,11 +292,13 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 		}
 		want, some := ref.earliest(from, r, tasks, ends, last, min(before, last)-1)
 		refuses := d.IntN(1 + d.IntN(4))
+		next := func(at int64) int64 {
+			from := at + 1 + int64(d.IntN(3))
+			want, some = ref.earliest(from, r, tasks, ends, last, min(before, last)-1)
+			return from
+		}
 		if refuses > 0 {
 			q.Accepts = func(at int64) (bool, int64) {
-				if at != want {
-					t.Errorf("%d of %+v for %d: asked of %d, by the timeline it is %d", tasks, r, duration, at, want)
-				}
 				refuses = max(refuses-1, -1)
 				if refuses < 0 {
 					return true, 0
@@ -312,9 +314,17 @@ func profileInstance(t *testing.T, d *rand.Rand) (found, held, late int) {
 					p.Hold(-1, stays)
 					p.Release(-1)
 				}
-				next := at + 1 + int64(d.IntN(3))
-				want, some = ref.earliest(next, r, tasks, ends, last, min(before, last)-1)
-				return false, next
+				return false, next(at)
+			}
+			q.Declines = func(at int64) (bool, int64) {
+				if at != want {
+					t.Errorf("%d of %+v for %d: asked of %d, by the timeline it is %d", tasks, r, duration, at, want)
+				}
+				if refuses <= 0 || d.IntN(2) > 0 {
+					return false, 0
+				}
+				refuses--
+				return true, next(at)
 			}
 		}
 		at, ok := p.Earliest(Window{from, before, duration}, q)

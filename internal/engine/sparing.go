@@ -292,16 +292,45 @@ func (s sparing) accepts(p *promise, at int64, had []placement.Stay) bool {
 	if p.at = at; !s.admittedThere(p) || s.promises.foresees && s.foreseeing().refusedNow(p) {
 		return false
 	}
-	for i := range p.stays {
-		p.stays[i].Place = s.places[i]
-		p.stays[i].Place.Pipelined = false
-	}
-	s.window(p)
+	s.takeFound(p)
 	if !s.leavesOthers(p, had) {
 		return false
 	}
 	p.lost = false
 	return true
+}
+
+// takeFound has a promise be of the places that were found.
+func (s sparing) takeFound(p *promise) {
+	for i := range p.stays {
+		p.stays[i].Place = s.places[i]
+		p.stays[i].Place.Pipelined = false
+	}
+	s.window(p)
+}
+
+// declines is a sound bound: whether it is plain, without a look at the index, that a promise that had no places is not
+// accepted at a time, as it takes whole devices that are promised to another, whose time comes while it may be there.
+func (s sparing) declines(p *promise, at int64) bool {
+	if p.at = at; p.gathers || s.promises.foresees || !s.admittedThere(p) {
+		return false
+	}
+	s.takeFound(p)
+	surely, ends := s.surely(p), s.until(p)
+	return slices.ContainsFunc(s.promises.list, func(other *promise) bool {
+		return other != p && other.at >= ends && other.at < surely && !other.gathers && len(s.promises.profile.Held(other.work)) > 0 &&
+			s.shareWhole(p, other)
+	})
+}
+
+// shareWhole says whether two promises have a device in common that each takes whole.
+func (s sparing) shareWhole(p, other *promise) bool {
+	x := s.pool.Index
+	return slices.ContainsFunc(p.stays, func(one placement.Stay) bool {
+		return one.Place.Devices != 0 && x.Whole(one.Shape) && slices.ContainsFunc(other.stays, func(its placement.Stay) bool {
+			return its.Place.Node == one.Place.Node && its.Place.Devices&one.Place.Devices != 0 && x.Whole(its.Shape)
+		})
+	})
 }
 
 // surely is when a promise has ended for sure, if it begins at its time (B5).
