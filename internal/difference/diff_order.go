@@ -334,20 +334,26 @@ func (w Difference) nobodyLeaves() bool {
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
 func (w Difference) waitForThemselves(d *cluster.Decision, from int) {
-	var evicted []bool // most decisions evict nobody
-	for at := range d.Actions {
-		if a := &d.Actions[at]; a.Kind == cluster.Evict {
-			if evicted == nil {
-				evicted = make([]bool, len(w.Works))
-			}
-			evicted[a.Work] = true
+	var evicted []bool // most decisions evict nobody who starts
+	isEvicted := func(work int32) bool {
+		if w.Works[work].Live < 0 {
+			return false // it has had nothing
 		}
+		if evicted == nil {
+			evicted = make([]bool, len(w.Works))
+			for at := range d.Actions {
+				if a := &d.Actions[at]; a.Kind == cluster.Evict {
+					evicted[a.Work] = true
+				}
+			}
+		}
+		return evicted[work]
 	}
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
 		starts := a.Kind == cluster.Start || a.Kind == cluster.Resize ||
 			a.Kind == cluster.Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t cluster.TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (evicted != nil && evicted[a.Work] || w.Works[a.Work].IsLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
+		if starts && (isEvicted(a.Work) || w.Works[a.Work].IsLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
 			slices.SortFunc(a.After, w.CompareIDs)
 		}
