@@ -152,7 +152,7 @@ func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
 		c.stranger = c.pool.strangerTo(w.state, k.ID, at.Queue)
 		now := max(w.Now, 0)
-		c.closed = c.pool.ClosedTo(c.stranger, out.NonPreemptible, true, now, cluster.TimeAfter(now, c.pool.Most(&c.times, 0)))
+		c.closed = c.pool.ClosedTo(nil, c.stranger, out.NonPreemptible, true, now, cluster.TimeAfter(now, c.pool.Most(&c.times, 0)))
 	}
 	out.Definition, err = c.define(at.Queue, k.Strategy, given)
 	return out, err

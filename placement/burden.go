@@ -140,7 +140,7 @@ func (p *Profile) mostOn(most, now cells, v int32, held []heldStay, from, until 
 			}
 		}
 		for _, waiting := range [...]bool{false, true} {
-			if waiting && (steady || !slices.ContainsFunc(held, func(s heldStay) bool { return p.awaits(s.holder) })) {
+			if waiting && (steady || len(p.awaiting) == 0 || !slices.ContainsFunc(held, func(s heldStay) bool { return p.awaits(s.holder) })) {
 				break
 			}
 			p.heldAt(now, v, held, from, at, steady, waiting)

@@ -148,7 +148,7 @@
 // not just before: from one time to the next the nodes are read of which something ends, or is held
 // that the window leaves or comes to, and of each what it has free now is known. What ends and is taken at
 // once by what is held changes nothing. Before places are looked for, the room that all nodes have for
-// each shape is counted. Where that is enough and no places are found, the first time is found by halving at
+// each shape is counted, and whether any node that has become more free has some. Where that is enough and no places are found, the first time is found by halving at
 // which there are any with nothing held, as then more is free the later it is; the sweep goes on from
 // there.
 //

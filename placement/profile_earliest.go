@@ -43,10 +43,10 @@ type Need struct {
 //
 // It is one sweep over these times, which reads of each the nodes on which something changes with
 // it. Fits is not asked where there is no room for what it needs, nor, if it is monotone, where
-// nothing is more free than at the time before. What is held aside, more is free the later it is: if Fits
-// is monotone, and there was room where it did not hold, the first time without which nothing can be found is
-// looked for by leaps that double, then by halving, and the sweep goes on from there. Where a start is not accepted
-// the sweep is set aside while that is found out, and goes on: many starts cost little more than one.
+// no node that is more free than at the time before has room for any task of that. What is held aside, more is free
+// the later it is: if Fits is monotone, and there was room where it did not hold, the first time without which nothing
+// can be found is looked for by leaps that double, then by halving, and the sweep goes on from there. Where a start is
+// not accepted the sweep is set aside while that is found out, and goes on: many starts cost little more than one.
 func (p *Profile) Earliest(w Window, q Question) (int64, bool) {
 	l := look{Question: q, duration: w.Duration, last: min(p.last, w.Before-1)}
 	from := max(w.From, p.now)
@@ -113,7 +113,8 @@ func (p *Profile) search(l *look, from int64) (at int64, found, refused bool) {
 			}
 			return 0, false, false
 		}
-		freer = s.moveTo(next)
+		s.moveTo(next)
+		freer = l.Exact && s.mayServe(l.Needs)
 	}
 }
 

@@ -21,6 +21,9 @@ type sweep struct {
 	begun, over     int
 	opens           []int64 // ascending
 
+	freed  []int32 // the nodes that are more free than in the window before
+	opened bool    // something else is, see Profile.Opens
+
 	touched []int32
 	stamps  []uint32 // by node: the last step in which it was touched
 	stamp   uint32
@@ -123,9 +126,8 @@ func (s *sweep) nextTime(last int64) (int64, bool) {
 	return next, next <= last
 }
 
-// moveTo has the window begin at a time, and says whether anything may be more free in it than in
-// the one before.
-func (s *sweep) moveTo(at int64) (freer bool) {
+// moveTo has the window begin at a time, and notes what is more free in it than in the one before.
+func (s *sweep) moveTo(at int64) {
 	p := s.profile
 	s.at, s.until = at, p.Round(after(at, s.duration))
 	s.step()
@@ -135,7 +137,9 @@ func (s *sweep) moveTo(at int64) (freer bool) {
 			break
 		}
 		s.touch(one.Place.Node)
-		freer = s.leaveClaim(one) || freer
+		if s.leaveClaim(one) {
+			s.freed = append(s.freed, one.Place.Node)
+		}
 	}
 	for ; s.over < len(s.byUntil) && s.byUntil[s.over].until <= at; s.over++ {
 		s.touchAll(s.byUntil[s.over].holder)
@@ -148,10 +152,19 @@ func (s *sweep) moveTo(at int64) (freer bool) {
 			s.touchAll(s.byFrom[i].holder)
 		}
 	}
-	if slices.Contains(s.opens, at) {
-		freer = true
+	s.opened = slices.Contains(s.opens, at)
+	s.bring()
+}
+
+// mayServe says whether what is more free than in the window before may serve somebody with some needs: what fits now
+// and did not before takes some of it.
+func (s *sweep) mayServe(needs []Need) bool {
+	if s.opened || len(needs) == 0 {
+		return s.opened || len(s.freed) > 0
 	}
-	return s.bring() || freer
+	return slices.ContainsFunc(s.freed, func(v int32) bool {
+		return slices.ContainsFunc(needs, func(n Need) bool { return n.Tasks > 0 && s.profile.index.RoomOn(n.Shape, v) > 0 })
+	})
 }
 
 // leaveClaims has the claims leave the nodes that are touched that have ended.
@@ -176,9 +189,9 @@ func (s *sweep) leaveClaim(one *Stay) bool {
 	return true
 }
 
-// step begins a new step, in which nothing is touched.
+// step begins a new step, in which nothing is touched or more free.
 func (s *sweep) step() {
-	s.touched = s.touched[:0]
+	s.touched, s.freed, s.opened = s.touched[:0], s.freed[:0], false
 	if s.stamp++; s.stamp == 0 {
 		clear(s.stamps)
 		s.stamp = 1
@@ -216,11 +229,12 @@ func (s *sweep) bringThere() {
 }
 
 // bring brings what is free of the nodes that are touched to what is free in the whole window.
-func (s *sweep) bring() (freer bool) {
+func (s *sweep) bring() {
 	for _, v := range s.touched {
-		freer = s.bringNode(v) || freer
+		if s.bringNode(v) {
+			s.freed = append(s.freed, v)
+		}
 	}
-	return freer
 }
 
 // bringNode is bring for one node.

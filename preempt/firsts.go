@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -14,8 +15,9 @@ import (
 // Who is first on a node changes with who stands there and with their leaves alone, so it is kept for the
 // next that is like this one.
 type firsts struct {
-	rank []int32
-	kept *keptFirsts // nil is that nothing is
+	rank  []int32
+	class []int8      // by leaf, of those of which some are candidates
+	kept  *keptFirsts // nil is that nothing is
 	// best is the first of search.told that does least harm, settled the last that was kept; −1 is none.
 	best, settled int
 }
@@ -44,11 +46,15 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 		one, last = append(one, candidates[some.from]), some.leaf
 	}
 	r.Effort.Spend(len(one))
+	f := &firsts{rank: make([]int32, len(r.byLeaf)), class: make([]int8, len(r.byLeaf)), best: -1, settled: -1}
+	for _, id := range one {
+		f.class[r.state[id].leaf] = r.classOf(a, r.units[id])
+	}
 	compare := func(x, y UnitID) int {
-		return cmp.Or(cmp.Compare(r.classOf(a, r.units[x]), r.classOf(a, r.units[y])), r.comparePaths(a, r.state[x].leaf, r.state[y].leaf))
+		first, second := r.state[x].leaf, r.state[y].leaf
+		return cmp.Or(cmp.Compare(f.class[first], f.class[second]), r.comparePaths(a, first, second))
 	}
 	slices.SortFunc(one, compare)
-	f := &firsts{rank: make([]int32, len(r.byLeaf)), best: -1, settled: -1}
 	for i, id := range one {
 		if i > 0 {
 			before := one[i-1]
@@ -58,7 +64,7 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 			}
 		}
 	}
-	f.kept = keptFor(s, candidates, f.rank)
+	f.kept = keptFor(s, candidates, f)
 	return f
 }
 
@@ -232,7 +238,7 @@ type leafOfFirsts struct {
 
 // keptFor is what is kept for the ask at hand, nil where of some leaf some are candidates and others
 // are not.
-func keptFor(s *search, candidates []UnitID, rank []int32) *keptFirsts {
+func keptFor(s *search, candidates []UnitID, f *firsts) *keptFirsts {
 	r, a := s.room, s.ask
 	if a.AfterRelease || s.fit.rooms == nil || !areAlike(s, candidates) {
 		return nil
@@ -247,7 +253,7 @@ func keptFor(s *search, candidates []UnitID, rank []int32) *keptFirsts {
 			return nil
 		}
 		beyond := r.use(one.leaf, a.short[0]) - r.lineOf(one.leaf, a.short[0], a.byShare())
-		leaves[one.leaf] = leafOfFirsts{true, r.classOf(a, r.units[candidates[one.from]]), rank[one.leaf], beyond}
+		leaves[one.leaf] = leafOfFirsts{true, f.class[one.leaf], f.rank[one.leaf], beyond}
 	}
 	key := firstsKey{a.mode, a.Leaf, a.short[0], s.fit.shape()}
 	k := r.firsts[key]
@@ -296,21 +302,28 @@ func (k *keptFirsts) follow(s *search, candidates []UnitID, leaves []leafOfFirst
 // beside it.
 func (k *keptFirsts) passed(s *search, candidates []UnitID, leaves []leafOfFirsts) []bool {
 	passed := make([]bool, len(leaves))
-	flips := make([]bool, len(leaves))
+	beside := make([]bool, len(leaves)) // by rank: whether it is so of some there
 	for _, one := range s.runs {
-		was, is := k.leaves[one.leaf].beyond, leaves[one.leaf].beyond
+		was, is := &k.leaves[one.leaf], &leaves[one.leaf]
 		held := s.room.units[candidates[one.from]].Charge.Of(s.ask.short[0])
-		flips[one.leaf] = flips[one.leaf] || min(was, is) < held && held <= max(was, is)
+		if was.goes && is.goes && min(was.beyond, is.beyond) < held && held <= max(was.beyond, is.beyond) {
+			beside[is.rank] = true
+		}
 	}
-	both := func(leaf int) bool { return leaves[leaf].goes && k.leaves[leaf].goes }
+	// By what rank they had, the least that one has now of those that had it, and then of those that went behind.
+	least := slices.Repeat([]int32{math.MaxInt32}, len(leaves)+1)
 	for leaf := range leaves {
-		for other := range leaves {
-			if !both(leaf) || !both(other) {
-				continue
-			}
-			before := cmp.Compare(k.leaves[other].rank, k.leaves[leaf].rank)
-			now := cmp.Compare(leaves[other].rank, leaves[leaf].rank)
-			passed[leaf] = passed[leaf] || now < before || now == 0 && flips[other]
+		if was := &k.leaves[leaf]; was.goes && leaves[leaf].goes {
+			least[was.rank] = min(least[was.rank], leaves[leaf].rank)
+		}
+	}
+	behind := slices.Clone(least)
+	for rank := len(leaves) - 1; rank >= 0; rank-- {
+		behind[rank] = min(behind[rank], behind[rank+1])
+	}
+	for leaf := range leaves {
+		if was, is := &k.leaves[leaf], &leaves[leaf]; was.goes && is.goes {
+			passed[leaf] = behind[was.rank+1] <= is.rank || least[was.rank] < is.rank || beside[is.rank]
 		}
 	}
 	return passed

@@ -24,9 +24,9 @@ func (shape *Shape) open() placement.Request {
 	return r
 }
 
-// ClosedTo are the sets that somebody may not use from one time up to another who is a stranger
+// ClosedTo adds the sets that somebody may not use from one time up to another who is a stranger
 // to these reservations. What is lent is open to who borrows it.
-func (p *Pool) ClosedTo(stranger []int32, nonPreemptible, borrows bool, from, until int64) (sets []int32) {
+func (p *Pool) ClosedTo(sets, stranger []int32, nonPreemptible, borrows bool, from, until int64) []int32 {
 	for _, i := range stranger {
 		r := &p.Reserved[i]
 		waitedFor := from >= r.From || !r.Evict || nonPreemptible

@@ -285,25 +285,29 @@ func (w Difference) writeAfter(d *cluster.Decision, from int) error {
 	if from == len(d.Actions) || w.nobodyLeaves() {
 		return nil
 	}
-	taken := make([]bool, len(w.Nodes)) // what stands elsewhere is in nobody's way
+	l := leavers{world: w.World, number: make([]int32, len(w.Nodes))} // what stands elsewhere is in nobody's way
+	some := int32(0)
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
 		for _, t := range d.Placed[a.From:a.To] {
-			taken[t.Node] = true
+			if l.number[t.Node] == 0 {
+				some++
+				l.number[t.Node] = some
+			}
 		}
 	}
-	l := leavers{world: w.World, on: make([][]int32, len(w.Nodes)), position: make([]int32, len(w.Nodes)), listed: make([]int32, len(w.Nodes))}
+	l.on, l.position, l.listed = make([][]int32, some+1), make([]int32, some+1), make([]int32, some+1)
 	for _, p := range w.Pools {
 		var nodes []int32
 		for at, n := range p.Nodes {
-			if taken[n] {
-				l.position[n] = int32(len(nodes))
+			if l.number[n] > 0 {
+				l.position[l.number[n]] = int32(len(nodes))
 				nodes = append(nodes, int32(at))
 			}
 		}
 		l.before = append(l.before, placement.NewLedger(p.Index, nodes))
 	}
-	if err := l.occupy(taken, goes(w.World)); err != nil {
+	if err := l.occupy(goes(w.World)); err != nil {
 		return err
 	}
 	var waiting []*cluster.Action
@@ -334,20 +338,26 @@ func (w Difference) nobodyLeaves() bool {
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
 func (w Difference) waitForThemselves(d *cluster.Decision, from int) {
-	var evicted []bool // most decisions evict nobody
-	for at := range d.Actions {
-		if a := &d.Actions[at]; a.Kind == cluster.Evict {
-			if evicted == nil {
-				evicted = make([]bool, len(w.Works))
-			}
-			evicted[a.Work] = true
+	var evicted []bool // most decisions evict nobody who starts
+	isEvicted := func(work int32) bool {
+		if w.Works[work].Live < 0 {
+			return false // it has had nothing
 		}
+		if evicted == nil {
+			evicted = make([]bool, len(w.Works))
+			for at := range d.Actions {
+				if a := &d.Actions[at]; a.Kind == cluster.Evict {
+					evicted[a.Work] = true
+				}
+			}
+		}
+		return evicted[work]
 	}
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
 		starts := a.Kind == cluster.Start || a.Kind == cluster.Resize ||
 			a.Kind == cluster.Move && slices.ContainsFunc(d.Placed[a.From:a.To], func(t cluster.TaskPlace) bool { return w.waitsAt(a.Work, t) })
-		if starts && (evicted != nil && evicted[a.Work] || w.Works[a.Work].IsLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
+		if starts && (isEvicted(a.Work) || w.Works[a.Work].IsLeaving(w.World)) && !slices.Contains(a.After, a.Work) {
 			a.After = append(a.After, a.Work)
 			slices.SortFunc(a.After, w.CompareIDs)
 		}
@@ -357,14 +367,15 @@ func (w Difference) waitForThemselves(d *cluster.Decision, from int) {
 // leavers are, by node, the holdings that leave it, and ledgers of the pools before
 // anybody leaves, in which there are the nodes at hand alone, each at a position of its own.
 type leavers struct {
-	world    *cluster.World
-	on       [][]int32
-	before   []*placement.Ledger
-	position []int32
-	told     map[int32]told // by node, of an action with one task
-	awaited  []awaited      // of the action at hand, listed by node as its place among them, plus one
-	listed   []int32
-	one      []int32 // scratch of waitsFor
+	world  *cluster.World
+	number []int32 // by node, of those at hand from 1 on: by it are the lists, where it is not said otherwise
+	on     [][]int32
+	before []*placement.Ledger // by pool
+	// position is that in the ledger of its pool, listed the place of a node among the awaited, plus one.
+	position, listed []int32
+	told             map[int32]told // by node, of an action with one task
+	awaited          []awaited      // of the action at hand
+	one              []int32        // scratch of waitsFor
 }
 
 // A told is for whom an action waits whose one task lacks something of a node, and of which
@@ -374,18 +385,18 @@ type told struct {
 	works []int32
 }
 
-// occupy tells the ledgers what runs, leaves and is claimed on some nodes in the state once it is settled,
+// occupy tells the ledgers what runs, leaves and is claimed on the nodes at hand in the state once it is settled,
 // and lists what leaves: what was terminating, and what runs and has to go. goes says of all holdings which
 // do not stay where they are.
-func (l *leavers) occupy(on, goes []bool) error {
+func (l *leavers) occupy(goes []bool) error {
 	w := l.world
 	into := func(p *cluster.Pool, node int32) (cluster.Ground, int32) {
-		return l.before[slices.Index(w.Pools, p)], l.position[node]
+		return l.before[slices.Index(w.Pools, p)], l.position[l.number[node]]
 	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
 		givenUp := (h.Fresh || h.Phase == cluster.Claimed) && goes[i] // nobody leaves its place
-		if !on[h.Node] || h.Phase == cluster.Vacant {
+		if l.number[h.Node] == 0 || h.Phase == cluster.Vacant {
 			continue
 		}
 		if !givenUp {
@@ -394,7 +405,7 @@ func (l *leavers) occupy(on, goes []bool) error {
 			}
 		}
 		if h.Phase == cluster.Terminating || goes[i] && h.Phase == cluster.Running && !h.Fresh {
-			l.on[h.Node] = append(l.on[h.Node], int32(i))
+			l.on[l.number[h.Node]] = append(l.on[l.number[h.Node]], int32(i))
 		}
 	}
 	return nil
@@ -410,25 +421,25 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 	l.awaited = l.awaited[:0]
 	defer func() {
 		for i := range l.awaited {
-			l.listed[l.awaited[i].node] = 0
+			l.listed[l.number[l.awaited[i].node]] = 0
 		}
 	}()
 	for _, t := range d.Placed[a.From:a.To] {
 		s := &definition.Sets[t.Set]
-		place := placement.Place{Node: l.position[t.Node], Devices: t.Devices}
+		place := placement.Place{Node: l.position[l.number[t.Node]], Devices: t.Devices}
 		lack := x.Lacks(s.Placed, place)
 		behind := w.Works[a.Work].Pipelined && Of(w).waitsAt(a.Work, t)
-		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[t.Node]) == 0 {
+		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[l.number[t.Node]]) == 0 {
 			continue // the places of a decision exist
 		}
 		if known := l.told[t.Node]; alone && !behind && len(known.works) > 0 && sameLack(&known.lack, &lack) && !slices.Contains(known.works, a.Work) {
 			return known.works
 		}
-		if l.listed[t.Node] == 0 {
+		if l.listed[l.number[t.Node]] == 0 {
 			l.awaited = append(l.awaited, l.awaitedOn(t.Node, a.Work))
-			l.listed[t.Node] = int32(len(l.awaited))
+			l.listed[l.number[t.Node]] = int32(len(l.awaited))
 		}
-		at := &l.awaited[l.listed[t.Node]-1]
+		at := &l.awaited[l.listed[l.number[t.Node]]-1]
 		at.lack(&lack)
 		at.own(t, &lack)
 		if behind {
@@ -466,7 +477,7 @@ func (l *leavers) asksAlike(d *cluster.Decision, a *cluster.Action) []int32 {
 		return nil
 	}
 	for _, t := range d.Placed[a.From:a.To] {
-		if at := l.listed[t.Node]; at > 0 && Of(w).waitsAt(a.Work, t) {
+		if at := l.listed[l.number[t.Node]]; at > 0 && Of(w).waitsAt(a.Work, t) {
 			all := Of(w).all(&definition.Sets[t.Set], t)
 			l.awaited[at-1].behind(t, &all)
 		}
@@ -504,7 +515,7 @@ type awaited struct {
 
 func (l *leavers) awaitedOn(node, work int32) awaited {
 	out := awaited{leavers: l, node: node, work: work}
-	for _, i := range l.on[node] {
+	for _, i := range l.on[l.number[node]] {
 		if l.world.Holdings[i].Work == work {
 			out.mine = append(out.mine, i)
 		}
@@ -532,7 +543,7 @@ func (a *awaited) lack(more *placement.Lack) {
 
 // running adds the other workloads that run and have to go, or the first of them.
 func (a *awaited) running(out []int32, first bool) []int32 {
-	for _, i := range a.on[a.node] {
+	for _, i := range a.on[a.number[a.node]] {
 		if first && len(out) > 0 {
 			break
 		}
@@ -556,7 +567,7 @@ func (a *awaited) own(t cluster.TaskPlace, lack *placement.Lack) {
 // behind adds what was terminating before and holds what a task lacks that claims its place behind that,
 // or of what it asks of its place.
 func (a *awaited) behind(t cluster.TaskPlace, lacks *placement.Lack) {
-	for _, i := range a.on[a.node] {
+	for _, i := range a.on[a.number[a.node]] {
 		h := &a.world.Holdings[i]
 		if itself := h.Work == a.work && h.Set == t.Set && h.Index == t.Index; h.Phase == cluster.Terminating && !itself && Of(a.world).inTheWay(h, lacks) {
 			a.out = append(a.out, h.Work)

@@ -343,6 +343,9 @@ type Solver struct {
 	asks           quota.Amounts
 	need           []int64   // scratch of needOf
 	rooms          [][]int32 // scratch of lookedAt
+	closed         []int32   // and closedKey are scratch of open
+	closedKey      []byte
+	lastOpen       opened // what open has said last
 	// By workload and form, of workloads with alternatives: deferred are forms
 	// that wait for an earlier one, tried those that were refused.
 	deferred map[[2]int32]queue.Item

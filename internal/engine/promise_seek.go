@@ -42,20 +42,25 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 	if !p.lost && s.of(p.work) == p {
 		by.had = slices.Clone(p.stays)
 	}
-	exact, key := !d.Unsure && len(d.Stranger) == 0 && !s.promises.profile.SomeBehind(), int64(0)
+	f := s.world.FormOf(&s.world.Works[p.work], p.form)
+	exact, key := !d.Unsure && !s.promises.profile.SomeBehind(), int64(0)
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
-		key = int64(s.world.FormOf(&s.world.Works[p.work], p.form).Definition) + 1
+		key = 2*int64(f.Definition) + 1
+		if f.NonPreemptible && len(d.Stranger) > 0 { // what is reserved is closed to it earlier
+			key++
+		}
 	}
 	from, some := s.admittedFrom(p, window)
-	p.soughtAll = exact && some && from == max(window.From, s.world.Now, 0) &&
+	p.soughtAll = exact && len(d.Stranger) == 0 && some && from == max(window.From, s.world.Now, 0) &&
 		!s.behind().some() // else somebody may step aside later for what is laid then
 	if !some {
 		return false
 	}
 	asks := placement.Question{Key: key, Exact: exact, Fits: func(at int64) bool { return s.placeHeld(p, at) }}
-	if len(d.Stranger) == 0 { // else other nodes are open at other times
-		asks.Needs = needsOf(d, p.unit)
+	if len(d.Stranger) > 0 { // other nodes are open at other times: what is closed opens at times that the profile knows
+		d = s.closedTo(f.Definition, nil)
 	}
+	asks.Needs = needsOf(d, p.unit)
 	asks.Refuses = by.refuses
 	asks.Accepts = func(at int64) (bool, int64) {
 		if by.accepts(at) {

@@ -95,25 +95,44 @@ func (s promising) open(i int32, form int16, from, until int64) *cluster.Definit
 	if len(d.Stranger) == 0 {
 		return d
 	}
-	closed := s.pool.ClosedTo(d.Stranger, f.NonPreemptible, false, from, until)
-	key := binary.AppendVarint(nil, int64(f.Definition))
-	for _, set := range closed {
-		key = binary.AppendVarint(key, int64(set))
+	s.closed = s.pool.ClosedTo(s.closed[:0], d.Stranger, f.NonPreemptible, false, from, until)
+	last := &s.lastOpen
+	if last.open == nil || last.definition != f.Definition || !slices.Equal(last.closed, s.closed) {
+		last.open, last.definition = s.closedTo(f.Definition, s.closed), f.Definition
+		last.closed = append(last.closed[:0], s.closed...)
 	}
-	if known := s.promises.open[string(key)]; known != nil {
+	return last.open
+}
+
+// An opened is a definition as it may be used where these sets are closed to it: one time is asked about after the
+// other, and mostly the same is closed.
+type opened struct {
+	definition int32
+	closed     []int32
+	open       *cluster.Definition
+}
+
+// closedTo is a definition as it may be used where these sets are closed to it, and no others.
+func (s promising) closedTo(definition int32, sets []int32) *cluster.Definition {
+	all := &s.promises
+	s.closedKey = binary.AppendVarint(s.closedKey[:0], int64(definition))
+	for _, set := range sets {
+		s.closedKey = binary.AppendVarint(s.closedKey, int64(set))
+	}
+	if known := all.open[string(s.closedKey)]; known != nil {
 		return known
 	}
-	again := *d
-	again.Sets = slices.Clone(d.Sets)
+	again, closed := s.pool.Definitions[definition], slices.Clone(sets)
+	again.Sets = slices.Clone(again.Sets)
 	for set := range again.Sets {
 		one := &again.Sets[set]
 		one.Request.Closed = closed
 		one.Placed = s.pool.Index.Shape(one.Request)
 	}
-	again.Gang = d.Gang.Reshaped(func(set int) placement.Shape { return again.Sets[set].Placed })
-	if s.promises.open == nil {
-		s.promises.open = make(map[string]*cluster.Definition)
+	again.Gang = again.Gang.Reshaped(func(set int) placement.Shape { return again.Sets[set].Placed })
+	if all.open == nil {
+		all.open = make(map[string]*cluster.Definition)
 	}
-	s.promises.open[string(key)] = &again
+	all.open[string(s.closedKey)] = &again
 	return &again
 }
