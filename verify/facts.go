@@ -115,9 +115,9 @@ type verifiedQueue struct {
 	capped     bool
 	narrowed   *verifiedQueue
 	reachables map[verifiedKey]int64 // of one that names nodes, once asked for
-	// strict: what cannot start stops those behind it (O4), by the queue's own word if
-	// one is said.
-	strict, says bool
+	// how says what the queue's heads stop (O4), by its own word if says is true.
+	how  queue.Queueing
+	says bool
 	// last are the last in standing that have started, without GPUs and with: by what
 	// they ask, where a head stops only those alike.
 	last map[verifiedTurn]*verifiedWorkload
@@ -284,7 +284,7 @@ func (v *verifier) readQueues() {
 		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
 		q.allowed, q.cap, q.runtime, q.durations = source.Nodes, source.MaxWorkloads, source.MinRuntime, source.Durations
 		q.named = setOfNames(source.Nodes.IDs)
-		q.strict, q.says = source.Queueing == queue.OwnStrict, source.Queueing != queue.AsPool
+		q.how, q.says = source.Queueing.Queueing()
 		for _, r := range source.Resources {
 			key := verifiedKey{r.Resource, r.Class}
 			q.given[key] = r

@@ -99,15 +99,20 @@ func (t verifiedTurn) compare(u verifiedTurn) int {
 	return 1
 }
 
-// isStrict says whether what cannot start stops those behind it in the queue (O4): as
-// the queue says, else the nearest above it, else the pool.
-func (q *verifiedQueue) isStrict() bool {
+// queueing is what heads of the queue stop (O4): as the queue says, else the nearest above it, else the pool; own is that
+// some queue says so, which stops none of other queues.
+func (q *verifiedQueue) queueing() (how queue.Queueing, own bool) {
 	for at := q; at != nil; at = at.parent {
 		if at.says {
-			return at.strict
+			return at.how, true
 		}
 	}
-	how := q.pool.policy.Queueing
+	return q.pool.policy.Queueing, false
+}
+
+// isStrict says whether what cannot start stops those behind it in the queue (O4).
+func (q *verifiedQueue) isStrict() bool {
+	how, _ := q.queueing()
 	return how == queue.StrictQueue || how == queue.StrictPool
 }
 

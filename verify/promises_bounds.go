@@ -286,12 +286,30 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
-	if mayPreempt(to, w) || v.mayReclaim(to, w) {
+	if mayPreempt(to, w) || v.mayReclaim(to, w) || mayStop(to, w) {
 		return
 	}
 	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
 		v.fail(at, ruleBackfill, "%q is placed, to which it need not yield", to.source.ID)
 	}
+}
+
+// mayStop says whether another stops the one behind it while it waits, as the policy has it (O4): it may start in what that
+// one lets go of.
+func mayStop(head, other *verifiedWorkload) bool {
+	f, leaf := &other.forms[other.source.Reserved.Form], head.forms[head.form].queue
+	how, own := leaf.queueing()
+	if f.queue.pool != leaf.pool || f.queue != leaf && (own || how == queue.StrictQueue) {
+		return false
+	}
+	policy := leaf.pool.policy
+	switch how {
+	case queue.BestEffort:
+		return false
+	case queue.BackfillPreemptible:
+		return f.nonPreemptible && priorityOf(other.source, policy) < priorityOf(head.source, policy)
+	}
+	return true
 }
 
 // mayPreempt says whether one has the right to preempt another: that may have started in this solve, so
