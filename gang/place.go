@@ -101,14 +101,14 @@ func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst [
 //
 // Where all of a unit finds no place as tasks have the devices that T4 prefers, and islands of the kind that they
 // require overlap, one with the next, it is tried once more with those that leave room for the most others
-// ([placement.Index.KeepingRoom]); the verdict is that of the first.
+// ([placement.KeepingRoom]); the verdict is that of the first.
 func (p *Placer) PlaceWithSiblings(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
 	places, v := p.place(x, g, u, siblings, st, dst)
 	if v.OK || !p.mayKeepRoom(x, g, u) {
 		return places, v
 	}
 	again := v
-	x.KeepingRoom(func() { places, again = p.place(x, g, u, siblings, st, places) })
+	placement.KeepingRoom(x, func() { places, again = p.place(x, g, u, siblings, st, places) })
 	if again.OK {
 		v = again
 	}
@@ -121,7 +121,7 @@ func (p *Placer) mayKeepRoom(x *placement.Index, g *Gang, u Unit) bool {
 	crossed := false
 	for _, s := range p.order {
 		shape, need := g.sets[s].Shape, g.added(u, int(s))
-		crossed = crossed || need > 1 && x.Crossed(shape)
+		crossed = crossed || need > 1 && placement.Crossed(x, shape)
 		if crossed && !placement.HasRoom(x, []placement.Need{{Shape: shape, Tasks: int64(need)}}) {
 			return false
 		}

@@ -206,16 +206,16 @@ func (x *Index) chooseAmong(sh *shape, nd *node, devices uint64, st Strategy) (c
 		return chosen | opened, [2]int64{int64(bits.OnesCount64(opened)), int64(bits.OnesCount64(whole))}
 	case st == BinPack:
 		whole := devices & nd.whole
-		return x.pickWhole(l, sh, whole), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
+		return pickWhole(x, l, sh, whole), [2]int64{int64(sh.count), int64(bits.OnesCount64(whole))}
 	case sh.whole:
-		return x.pickWhole(l, sh, devices&nd.whole), cost
+		return pickWhole(x, l, sh, devices&nd.whole), cost
 	}
 	return lowestOf(x.withRoom(sh, nd, devices), sh.count), cost
 }
 
 // pickWhole chooses among whole devices of one model: by T4 where it is known how
 // they are joined, else the lowest.
-func (x *Index) pickWhole(l *layout, sh *shape, whole uint64) uint64 {
+func pickWhole(x *Index, l *layout, sh *shape, whole uint64) uint64 {
 	switch {
 	case l.mesh == nil:
 		return lowestOf(whole, sh.count)
@@ -228,7 +228,7 @@ func (x *Index) pickWhole(l *layout, sh *shape, whole uint64) uint64 {
 // KeepingRoom calls do while Find gives a task that requires an island of whole devices those that T4 prefers of the ones
 // beside which the most others of its shape find theirs: where islands overlap, one with the next, T4 alone
 // may leave room for fewer.
-func (x *Index) KeepingRoom(do func()) {
+func KeepingRoom(x *Index, do func()) {
 	before := x.keepsRoom
 	x.keepsRoom = true
 	defer func() { x.keepsRoom = before }()
@@ -237,7 +237,7 @@ func (x *Index) KeepingRoom(do func()) {
 
 // Crossed says whether islands overlap, one with the next, on some node, of the kind that a task of the shape
 // requires, of whole devices.
-func (x *Index) Crossed(s Shape) bool {
+func Crossed(x *Index, s Shape) bool {
 	sh := x.shape(s)
 	if sh == nil || !sh.whole || sh.island == AnyIsland {
 		return false

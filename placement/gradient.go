@@ -168,7 +168,7 @@ func (x *Index) joinedLike(sh *shape, v int32, devices uint64) uint64 {
 	}
 	for i := range l.groups {
 		if model := l.groups[i].mask; devices&model != 0 {
-			return x.pickWhole(l, sh, sh.capable[nd.layout]&nd.healthy&nd.whole&model)
+			return pickWhole(x, l, sh, sh.capable[nd.layout]&nd.healthy&nd.whole&model)
 		}
 	}
 	return devices

@@ -201,7 +201,7 @@ func FuzzMesh(f *testing.F) {
 		if got, most := x.RoomOn(s, 0), mostDisjoint(n, r, free); got != most {
 			t.Fatalf("%+v\n%+v of %b: room for %d, want %d", n, r, free, got, most)
 		}
-		x.KeepingRoom(func() {
+		KeepingRoom(x, func() {
 			if got, most := foundInTurn(t, x, s), mostDisjoint(n, r, free); got != most {
 				t.Fatalf("%+v\n%+v of %b: %d find a place, of %d", n, r, free, got, most)
 			}
@@ -245,7 +245,7 @@ func TestRoomInManyIslands(t *testing.T) {
 		asks := Request{Set: -1, Devices: 2 + r.Int32N(2), Island: NVLinkIsland}
 		s := x.Shape(asks)
 		room, found := x.RoomOn(s, 0), foundInTurn(t, x, s)
-		x.KeepingRoom(func() { found = max(found, foundInTurn(t, x, s)) })
+		KeepingRoom(x, func() { found = max(found, foundInTurn(t, x, s)) })
 		if joined <= mostTried {
 			if most := mostDisjoint(n, asks, lowest(joined)); room != most || found != most {
 				t.Fatalf("%+v: room for %d, found %d, of %d", n.Links, room, found, most)

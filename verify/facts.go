@@ -284,7 +284,7 @@ func (v *verifier) readQueues() {
 		q := newVerifiedQueue(source.ID, v.poolOf(source.Pool))
 		q.allowed, q.cap, q.runtime, q.durations = source.Nodes, source.MaxWorkloads, source.MinRuntime, source.Durations
 		q.named = setOfNames(source.Nodes.IDs)
-		q.how, q.says = source.Queueing.Queueing()
+		q.how, q.says = ownQueueing[source.Queueing]
 		for _, r := range source.Resources {
 			key := verifiedKey{r.Resource, r.Class}
 			q.given[key] = r

@@ -99,6 +99,12 @@ func (t verifiedTurn) compare(u verifiedTurn) int {
 	return 1
 }
 
+// ownQueueing is what a queue's own word says; none is that of the pool.
+var ownQueueing = map[queue.OwnQueueing]queue.Queueing{
+	queue.OwnBestEffort: queue.BestEffort, queue.OwnStrict: queue.StrictQueue,
+	queue.OwnBackfillPreemptible: queue.BackfillPreemptible, queue.OwnBackfillSingles: queue.BackfillSingles,
+}
+
 // queueing is what heads of the queue stop (O4): as the queue says, else the nearest above it, else the pool; own is that
 // some queue says so, which stops none of other queues.
 func (q *verifiedQueue) queueing() (how queue.Queueing, own bool) {

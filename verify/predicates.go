@@ -89,12 +89,12 @@ func (v *verifier) carriedOut() {
 	c.claimAll(func(one *newcomer, a *allot.Action, w *verifiedWorkload) bool {
 		return c.claiming[one.at.action] != nil && (a.Kind != allot.Move || isShort(w))
 	})
-	v.keepFree()
+	keepFree(v)
 }
 
 // keepFree has what moves since before the plan, and has yet to leave its old place, keep its new one free, if all
 // of a workload is: nobody else comes beside what is leaving there (S4).
-func (v *verifier) keepFree() {
+func keepFree(v *verifier) {
 	moves := make(map[*verifiedWorkload][]allot.Task)
 	for _, w := range v.workOrder {
 		for _, t := range w.source.Tasks {

@@ -138,7 +138,7 @@ func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []
 		return false, err
 	}
 	defer func() { s.promises.making = false }()
-	defer s.promising().serve(it.ID)()
+	defer s.promises.serve(it.ID)()
 	found, err := s.wayFor(k, it, at, add, asks)
 	if found == nil || err != nil || s.telling {
 		return found != nil, err

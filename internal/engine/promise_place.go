@@ -417,10 +417,10 @@ func (s promising) nobodyOut() (end func()) {
 }
 
 // serve has others make way for a workload, and returns what ends that.
-func (s promising) serve(work int32) (end func()) {
-	before := s.promises.serves
-	s.promises.serves = work + 1
-	return func() { s.promises.serves = before }
+func (all *promises) serve(work int32) (end func()) {
+	before := all.serves
+	all.serves = work + 1
+	return func() { all.serves = before }
 }
 
 // isOfAnother says whether a promise is in the way of a workload in that it is not its own, nor that of

@@ -30,18 +30,19 @@ type besideHeld struct {
 func (s promising) seek(p *promise, window placement.Window) bool {
 	return s.behind().laid(p, func() (found bool) {
 		defer s.behind().seek(p.work)()
-		s.promises.profile.Without(p.work, func() { found = s.seekIn(p, window) })
+		by := seeker{sparing: s.sparing(), p: p}
+		if !p.lost && s.of(p.work) == p {
+			by.had = slices.Clone(p.stays)
+		}
+		s.promises.profile.Without(p.work, func() { found = by.seekIn(window) })
 		return found
 	})
 }
 
 // seekIn is seek where nobody stands behind whom it is for.
-func (s promising) seekIn(p *promise, window placement.Window) bool {
+func (s *seeker) seekIn(window placement.Window) bool {
+	p := s.p
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
-	by := seeker{sparing: s.sparing(), p: p}
-	if !p.lost && s.of(p.work) == p {
-		by.had = slices.Clone(p.stays)
-	}
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	exact, key := !d.Unsure && !s.promises.profile.SomeBehind(), int64(0)
 	if exact && p.was == nil { // of what asks the same only the first looks at every time
@@ -61,9 +62,9 @@ func (s promising) seekIn(p *promise, window placement.Window) bool {
 		d = s.closedTo(f.Definition, nil)
 	}
 	asks.Needs = needsOf(d, p.unit)
-	asks.Refuses = by.refuses
+	asks.Refuses = s.refuses
 	asks.Accepts = func(at int64) (bool, int64) {
-		if by.accepts(at) {
+		if s.accepts(at) {
 			return true, 0
 		}
 		p.soughtAll = false

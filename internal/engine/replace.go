@@ -105,7 +105,7 @@ func (s freeStarts) replaceFor(k *cluster.Work, it queue.Item, add []int32, asks
 	if err := s.promising().layAgain(); err != nil {
 		return false, err
 	}
-	defer s.promising().serve(it.ID)()
+	defer s.promises.serve(it.ID)()
 	r := &replacing{freeStarts: s, work: it.ID, begin: begin, helpsOn: func(node int32) bool {
 		for set, n := range add {
 			if n > 0 && s.pool.Index.Admissible(b.Shapes[set], node) {
