@@ -111,7 +111,7 @@ func costOf(t *testing.T, a adversary) (c cost, ok bool) {
 	}
 	before = userTime()
 	if err := verify.Plan(s, plan); err != nil {
-		t.Logf("%v seed %d: unlawful: %.300v", a.much, a.seed, err)
+		t.Errorf("%v seed %d: unlawful: %.300v", a.much, a.seed, err)
 	}
 	c.verify, c.work = userTime()-before, plan.Work
 	return c, true
