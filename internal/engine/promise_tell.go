@@ -103,10 +103,10 @@ func (s telling) stillLeaving(p *promise) int32 {
 	return by
 }
 
-// inTheWay is the first workload, by ID, that stands on places of a promise at its time and without which
+// inTheWay is the first workload that stands on places of a promise at its time and without which
 // that would stand, and whether it overruns; else the first that is promised them; else, as
-// it is only together that they are in the way, the first that stands there, of those to whom it may have to yield
-// if there are any; none is nobody.
+// it is only together that they are in the way, the first that stands there; none is nobody. Those come first to whom it
+// may have to yield, by ID.
 func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
@@ -123,7 +123,15 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 		return cluster.None, false
 	}
 	there := s.standAt(&then)
-	order := slices.SortedFunc(maps.Keys(there), w.CompareIDs)
+	order := slices.SortedFunc(maps.Keys(there), func(a, b int32) int {
+		if yields := s.mayYieldTo(p, a); yields != s.mayYieldTo(p, b) {
+			if yields {
+				return -1
+			}
+			return 1
+		}
+		return w.CompareIDs(a, b)
+	})
 	for _, i := range order {
 		if s.standsWithout(&then, i, there[i]) {
 			return i, slices.ContainsFunc(there[i], s.overrunsFor(p))
@@ -142,8 +150,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 			break
 		}
 		if len(order) > 0 {
-			by = order[max(0, slices.IndexFunc(order, func(i int32) bool { return s.mayYieldTo(p, i) }))]
-			return by, slices.ContainsFunc(there[by], s.overrunsFor(p))
+			return order[0], slices.ContainsFunc(there[order[0]], s.overrunsFor(p))
 		}
 	}
 	return by, false
