@@ -41,6 +41,8 @@ type mesh struct {
 
 	picker picker        // remembers at most mostPicks choices
 	packs  map[pack]int8 // answers of pack, at most mostPacks
+	// besides are answers of pickBeside, at most mostPicks.
+	besides map[pack]uint64
 }
 
 // A tier is the islands in which every two devices are at least so near. Islands are
@@ -82,7 +84,7 @@ func readNear(n *Node, near []uint8) bool {
 
 // newMesh reads what readNear filled in.
 func newMesh(count int, near []uint8) *mesh {
-	m := &mesh{count: count, links: make([]int32, count*count), packs: map[pack]int8{}}
+	m := &mesh{count: count, links: make([]int32, count*count), packs: map[pack]int8{}, besides: map[pack]uint64{}}
 	values := slices.Clone(near)
 	for i, value := range near {
 		m.links[i] = int32(value / perNVLink)

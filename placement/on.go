@@ -10,9 +10,10 @@ import (
 
 // RoomOn bounds from above how many tasks of the shape one node could take now,
 // one after the other; it is exact where a task takes whole devices, one device
-// or none; of tasks that require an island on a node of which more than 16 free devices of a model are in islands that
-// overlap, one with the next, it is as many as Find gives places to. It takes time linear in the node's
-// devices, and in the ways to part up to 16 of them the first time that it meets them
+// or none. The exception are tasks that require an island, on a node of which more than 16 free devices of a model are in
+// islands that overlap, one with the next, in so many ways that it is not found in some thousand steps how many there is room
+// for: there it is no bound, but as many as Find gives places to. It takes time linear in the node's
+// devices, and in the ways to part up to 16 of them, or in those steps, the first time that it meets them
 // with overlapping islands.
 func (x *Index) RoomOn(s Shape, node int32) int {
 	sh := x.shape(s)

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -211,9 +212,18 @@ type pack struct {
 // of them: about two megabytes.
 const mostPacks = 1 << 16
 
+const (
+	// mostPackings is how many steps a pack of more than mostTried devices takes, at most.
+	mostPackings = 2000
+	// mostBeside is how many choices are tried beside which as many others are packed as can be, of more than mostTried
+	// devices.
+	mostBeside = 64
+)
+
 // pack returns how many tasks of count devices find an island of the tier each, of which none has a device in common
 // with another. It is exact where no islands overlap, and where no more than mostTried devices are in islands that do,
-// one with the next; else it is as many as are found in turn.
+// one with the next, or they overlap so little that it is found in mostPackings steps; else it is as many as are found in
+// turn.
 func (m *mesh) pack(devices uint64, count, at int) (sum int) {
 	t := &m.tiers[at]
 	if t.apart {
@@ -230,11 +240,17 @@ func (m *mesh) pack(devices uint64, count, at int) (sum int) {
 		return int(n)
 	}
 	for _, part := range t.connected(devices, count) {
-		if bits.OnesCount64(part) > mostTried {
-			sum = m.packInTurn(asked)
-			break
+		one := pack{part, asked.count, asked.tier}
+		if bits.OnesCount64(part) <= mostTried {
+			sum += m.packExactly(one, m.packs, nil)
+			continue
 		}
-		sum += m.packExactly(pack{part, asked.count, asked.tier})
+		steps := mostPackings // with answers of its own, as what is known already must not decide what is found
+		n := m.packExactly(one, make(map[pack]int8), &steps)
+		if steps < 0 {
+			n = m.packInTurn(one)
+		}
+		sum += n
 	}
 	m.packs[asked] = int8(sum)
 	return sum
@@ -260,6 +276,25 @@ func (t *tier) connected(devices uint64, count int) (parts []uint64) {
 	return parts
 }
 
+// loosest is the device that is in the fewest islands which have so many of the devices, the lowest of such.
+func (t *tier) loosest(devices uint64, count int) (loosest uint64) {
+	var in [64]int
+	for _, island := range t.islands {
+		if part := island & devices; bits.OnesCount64(part) >= count {
+			for ; part != 0; part &= part - 1 {
+				in[bits.TrailingZeros64(part)]++
+			}
+		}
+	}
+	least := math.MaxInt
+	for m := devices; m != 0; m &= m - 1 {
+		if n := in[bits.TrailingZeros64(m)]; n < least {
+			least, loosest = n, m&-m
+		}
+	}
+	return loosest
+}
+
 // packInTurn gives one task after the other its devices, as Find does.
 func (m *mesh) packInTurn(p pack) (sum int) {
 	holds := func(island uint64) bool { return bits.OnesCount64(island&p.devices) >= int(p.count) }
@@ -271,62 +306,84 @@ func (m *mesh) packInTurn(p pack) (sum int) {
 }
 
 // pickBeside returns the devices of a task that T4 prefers of those beside which as many others are packed as there
-// can be. It is exact as pack is, where an island has up to mostTried devices to choose from.
+// can be. It is exact as pack is; where more than mostTried devices are in islands that overlap, one with the next, and
+// there are more than mostBeside ways to choose, it is what T4 prefers.
 func (m *mesh) pickBeside(whole uint64, count, at int) (best uint64) {
-	t, most := &m.tiers[at], m.pack(whole, count, at)
-	for _, island := range t.islands {
-		if from := island & whole; t.apart || bits.OnesCount64(from) > mostTried {
-			return m.picker.pick(0, whole, whole, count)
+	t, asked := &m.tiers[at], pack{whole, int8(count), int8(at)}
+	if t.apart {
+		return m.picker.pick(0, whole, whole, count)
+	}
+	if best, known := m.besides[asked]; known {
+		return best
+	}
+	if len(m.besides) >= mostPicks {
+		clear(m.besides)
+	}
+	most, ways := m.pack(whole, count, at), mostBeside
+	large := slices.ContainsFunc(t.connected(whole, count), func(part uint64) bool { return bits.OnesCount64(part) > mostTried })
+	var try func(chosen, from uint64, more int)
+	try = func(chosen, from uint64, more int) {
+		if more > 0 {
+			for ; bits.OnesCount64(from) >= more && ways >= 0; from &= from - 1 {
+				try(chosen|from&-from, from&(from-1), more-1)
+			}
+			return
+		}
+		if large {
+			ways--
+		}
+		if m.pack(whole&^chosen, count, at)+1 >= most && (best == 0 || m.before(chosen, best, whole)) {
+			best = chosen
 		}
 	}
-	var try func(chosen, from uint64, count int)
 	for _, island := range t.islands {
-		try = func(chosen, from uint64, more int) {
-			switch {
-			case more > 0:
-				for ; bits.OnesCount64(from) >= more; from &= from - 1 {
-					try(chosen|from&-from, from&(from-1), more-1)
-				}
-			case m.pack(whole&^chosen, count, at)+1 >= most && (best == 0 || m.before(chosen, best, whole)):
-				best = chosen
-			}
-		}
 		try(0, island&whole, count)
 	}
+	if ways < 0 {
+		best = m.picker.pick(0, whole, whole, count)
+	}
+	m.besides[asked] = best
 	return best
 }
 
-// packExactly tries, for the lowest device, every island that it can be in, and to
-// leave it out.
-func (m *mesh) packExactly(p pack) int {
+// packExactly tries, for one device, every island that it can be in, and to
+// leave it out. It keeps its answers, and with steps gives up once they are used up: these are negative then.
+func (m *mesh) packExactly(p pack, known map[pack]int8, steps *int) int {
 	most := bits.OnesCount64(p.devices) / int(p.count)
 	if most == 0 {
 		return 0
 	}
-	if n, known := m.packs[p]; known {
+	if n, is := known[p]; is {
 		return int(n)
 	}
+	if steps != nil {
+		if *steps--; *steps < 0 {
+			return 0
+		}
+	}
 	device, best := p.devices&-p.devices, 0
+	if steps != nil {
+		device = m.tiers[p.tier].loosest(p.devices, int(p.count))
+	}
 	others := p.devices &^ device
+	var beside func(chosen, from uint64, count int)
+	beside = func(chosen, from uint64, count int) { // every way to give the task so many more devices, until most fit
+		if count == 0 {
+			best = max(best, 1+m.packExactly(pack{others &^ chosen, p.count, p.tier}, known, steps))
+			return
+		}
+		for ; bits.OnesCount64(from) >= count && best < most; from &= from - 1 {
+			beside(chosen|from&-from, from&(from-1), count-1)
+		}
+	}
 	for _, island := range m.tiers[p.tier].islands {
 		if island&device != 0 && best < most {
-			best = max(best, m.packBeside(p, others, device, others&island, int(p.count)-1, most))
+			beside(device, others&island, int(p.count)-1)
 		}
 	}
 	if best < most {
-		best = max(best, m.packExactly(pack{others, p.count, p.tier}))
+		best = max(best, m.packExactly(pack{others, p.count, p.tier}, known, steps))
 	}
-	m.packs[p] = int8(best)
-	return best
-}
-
-// packBeside tries every way to give a task count more devices, until most fit.
-func (m *mesh) packBeside(p pack, others, chosen, from uint64, count, most int) (best int) {
-	if count == 0 {
-		return 1 + m.packExactly(pack{others &^ chosen, p.count, p.tier})
-	}
-	for ; bits.OnesCount64(from) >= count && best < most; from &= from - 1 {
-		best = max(best, m.packBeside(p, others, chosen|from&-from, from&(from-1), count-1, most))
-	}
+	known[p] = int8(best)
 	return best
 }

@@ -32,7 +32,7 @@ type promises struct {
 	sought     bool
 	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
 	passed bool
-	// heads are the leaves of which somebody has had its turn in the pass at hand for whom others of it make way.
+	// heads are the leaves of which a workload has had its turn in the pass at hand for which others of it make way.
 	heads map[int32]bool
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]cluster.Memo
@@ -54,6 +54,8 @@ type promises struct {
 	// being placed; these are laid again once it is.
 	displaced bool
 	foresight
+	// taken is scratch of a [seeker].
+	taken devicesTaken
 	// seeking is for whom a time is looked for, plus one: who stands behind it is not in its way.
 	seeking int32
 	givenUp

@@ -124,7 +124,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	}
 	for last := s.laying().tooMany(p); last != nil; last = s.laying().tooMany(p) {
 		broken = slices.DeleteFunc(broken, func(other *promise) bool { return other == last })
-		s.withdraw(last, s.yieldsTo(last, p))
+		s.withdraw(last, s.yieldsTo(last, p.work))
 	}
 	s.laying().allElsewhere(broken)
 	return true

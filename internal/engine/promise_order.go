@@ -73,8 +73,9 @@ func (s laying) yields(p, to *promise) bool {
 // isBeyond says whether a promise is beyond its lines and another within its own.
 func (p *promise) isBeyond(to *promise) bool { return to.entitled && !p.entitled && !p.within }
 
-// mayBeOneMore says whether there may be one promise more, or one may be made as others make way for it: of its own leaf
-// for the first that has its turn there in the pass at hand, as it waits for longest.
+// mayBeOneMore says whether there may be one promise more, or one may be made as others make way for it. Those of its own leaf
+// do so for one in a pass, which is noted: most of those who stand before them find no time, and a pass in which one
+// has found some is followed by another.
 func (s laying) mayBeOneMore(made *promise) bool {
 	leaf := s.queueOf(made)
 	switch {
@@ -171,7 +172,7 @@ func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 func (s laying) heedHeads() {
 	for _, p := range slices.Clone(s.promises.list) {
 		if head := s.enqueuing().stoppedBy(p.work, p.form); head != cluster.None && !s.wasTried(p.work, p.form) {
-			s.withdraw(p, s.yieldsTo(p, &promise{work: head}))
+			s.withdraw(p, s.yieldsTo(p, head))
 		}
 	}
 }
@@ -212,9 +213,7 @@ func (s laying) heed(p *promise, not notYet) {
 	case not.why == nil || !s.behind().hasComeFor(p):
 		return
 	}
-	cause := cluster.NewVerdict(cluster.Yields, p.form, s.index)
-	cause.Workload = not.why.Workload
 	s.promises.profile.Release(p.work)
 	p.from = not.from
-	s.allElsewhere(s.anew(p, p.from, p.at, &cause))
+	s.allElsewhere(s.anew(p, p.from, p.at, s.yieldsTo(p, not.why.Workload)))
 }

@@ -412,8 +412,9 @@ func (s promising) makesRoom() error {
 // nobodyOut says that nobody is out of the index who stands, though room is made, so that what is promised need be kept free
 // only from its time on; it returns what ends that.
 func (s promising) nobodyOut() (end func()) {
+	before := s.promises.whole
 	s.promises.whole = s.isFresh()
-	return func() { s.promises.whole = false }
+	return func() { s.promises.whole = before }
 }
 
 // serve has others make way for a workload, and returns what ends that.

@@ -15,8 +15,11 @@ type seeker struct {
 	had []placement.Stay // where it is held, which is not in its way, or nil
 	// beside are the others that are known to stand, or not to, beside it where it is held.
 	beside map[besideHeld]bool
-	// taken are by node the whole devices of the places at hand, and nodes those of which there are any.
-	taken []uint64
+}
+
+// devicesTaken are by node the whole devices of the places at hand, and the nodes of which there are any.
+type devicesTaken struct {
+	by    []uint64
 	nodes []int32
 }
 
@@ -146,7 +149,7 @@ func (s *seeker) stoodBeside(other *promise) bool {
 // refuses is a sound bound: whether the promise would be in the way of another at a time on the places that were
 // found, as both take whole devices of which they have one in common, and the other stands where that does not last.
 func (s *seeker) refuses(at int64) (refuses bool) {
-	p := s.p
+	p, taken := s.p, &s.promises.taken
 	if p.gathers || s.promises.foresees || !s.takeWhole() {
 		return false
 	}
@@ -160,32 +163,32 @@ func (s *seeker) refuses(at int64) (refuses bool) {
 		}
 		stood := s.had == nil || s.beside[besideHeld{other, surely}] // it is found out in time where it is not known
 		return stood && slices.ContainsFunc(s.promises.profile.Held(other.work), func(one placement.Stay) bool {
-			return s.taken[one.Place.Node]&one.Place.Devices != 0 && s.pool.Index.Whole(one.Shape)
+			return taken.by[one.Place.Node]&one.Place.Devices != 0 && s.pool.Index.Whole(one.Shape)
 		})
 	})
-	for _, v := range s.nodes {
-		s.taken[v] = 0
+	for _, v := range taken.nodes {
+		taken.by[v] = 0
 	}
-	s.nodes = s.nodes[:0]
+	taken.nodes = taken.nodes[:0]
 	p.soughtAll = p.soughtAll && !refuses
 	return refuses
 }
 
 // takeWhole notes the whole devices of the places that were found, if there are any.
 func (s *seeker) takeWhole() bool {
-	d, at := s.world.Definition(&s.world.Works[s.p.work], s.p.form), 0
-	if s.taken == nil {
-		s.taken = make([]uint64, len(s.pool.Nodes))
+	d, at, taken := s.world.Definition(&s.world.Works[s.p.work], s.p.form), 0, &s.promises.taken
+	if len(taken.by) != len(s.pool.Nodes) {
+		taken.by = make([]uint64, len(s.pool.Nodes))
 	}
 	for set, n := range s.p.unit.Add {
 		whole := n > 0 && s.pool.Index.Whole(d.Sets[set].Placed)
 		for _, place := range s.places[at:][:n] {
 			if whole {
-				s.taken[place.Node] |= place.Devices
-				s.nodes = append(s.nodes, place.Node)
+				taken.by[place.Node] |= place.Devices
+				taken.nodes = append(taken.nodes, place.Node)
 			}
 		}
 		at += int(n)
 	}
-	return len(s.nodes) > 0
+	return len(taken.nodes) > 0
 }

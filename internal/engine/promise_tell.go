@@ -215,10 +215,10 @@ func (p *promise) overlaps(node int32, devices uint64) bool {
 	})
 }
 
-// yieldsTo is the cause of a promise that gives way to another.
-func (s promising) yieldsTo(p, to *promise) *cluster.Verdict {
+// yieldsTo is the cause of a promise that gives way to a workload.
+func (s promising) yieldsTo(p *promise, to int32) *cluster.Verdict {
 	v := cluster.NewVerdict(cluster.Yields, p.form, s.index)
-	v.Workload = to.work
+	v.Workload = to
 	return &v
 }
 
@@ -262,7 +262,7 @@ func (s telling) lostTo(p *promise) *cluster.Verdict {
 		}
 	}
 	if last >= 0 {
-		return s.yieldsTo(p, &promise{work: last})
+		return s.yieldsTo(p, last)
 	}
 	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
 	return &v
