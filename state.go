@@ -491,7 +491,8 @@ type Task struct {
 	// write it, and a move keeps it.
 	Until time.Time `json:"until,omitzero"`
 	// Behind names the workload whose promised place the task has taken without having left it
-	// by then: when that one can start there, the task goes for it (B6). Empty is nobody. Apply
+	// by then: when that one can start there, the task goes for it (B6), unless it is within its lines, that one is
+	// not, and the task would have its place back at once (M5). Empty is nobody. Apply
 	// and Begin write it, and clear it when the promise does not hold the place any more.
 	Behind string `json:"behind,omitzero"`
 }

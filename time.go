@@ -138,7 +138,8 @@ type ReservePolicy struct {
 	// hard limit (B5).
 	TrustDurations bool `json:"trustDurations,omitzero"`
 	// Evictable lets preemptible work take promised places that it has not left by then, Behind
-	// whom they are promised to, for whom it goes when the time has come (B6).
+	// whom they are promised to, for whom it goes when the time has come (B6); but not within its lines for one beyond
+	// its own, from whom it would reclaim its places in the same plan (M5).
 	Evictable bool `json:"evictable,omitzero"`
 	// Gather keeps places free for one workload of the pool for which no time is known, as
 	// ends are unknown (B8): those at which least stands, of its GPUs no more than MaxHeldPercent

@@ -69,11 +69,11 @@ type Placer struct {
 // to the front and all is tried again, at most [MaxOrders] times in all and
 // never in the same order twice. A shape that fails at the front, with nothing
 // of the unit before it, ends the search: no order helps it. So for a unit of
-// one shape the single try is the whole search, and an exact one: how many tasks
-// of a shape a node takes does not depend on the others. Where islands overlap it is tried once more for that, see
-// [Placer.PlaceWithSiblings]. Only where each task
-// asks fractions of several devices may the strategy's choice of devices leave
-// room for fewer tasks than another choice would.
+// one shape the single order is the whole search, and an exact one: how many tasks
+// of a shape a node takes does not depend on the others. There are two exceptions. Where each task
+// asks fractions of several devices, the strategy's choice of devices may leave
+// room for fewer tasks than another choice would; and so it may where islands overlap, for which the search is made once
+// more, see [Placer.PlaceWithSiblings].
 //
 // The verdict is OK, TooFew or NoPlace. O(n) searches of the index for n tasks
 // and one order.
@@ -101,7 +101,7 @@ func (p *Placer) Place(x *placement.Index, g *Gang, u Unit, st Strategies, dst [
 //
 // Where all of a unit finds no place as tasks have the devices that T4 prefers, and islands of the kind that they
 // require overlap, one with the next, it is tried once more with those that leave room for the most others
-// ([placement.KeepingRoom]); the verdict is that of the first.
+// ([placement.KeepingRoom]). If these find none either, the verdict is that of the first.
 func (p *Placer) PlaceWithSiblings(x *placement.Index, g *Gang, u Unit, siblings Siblings, st Strategies, dst []placement.Place) ([]placement.Place, Verdict) {
 	places, v := p.place(x, g, u, siblings, st, dst)
 	if v.OK || !p.mayKeepRoom(x, g, u) {

@@ -27,7 +27,7 @@
 // task of the rest. A line that makes no job, because it is not as it should be, or is of a
 // job that nobody can run, is in [sim.Input.LeftOut] with its number, its job, its time and why; a
 // file that is none of the format is an error, and so is one with more than a million such
-// lines, a line of more than a megabyte (of the native format, and of a JSON array, 64), or
+// lines, a line of more than a megabyte (of the native format 16, and an entry of a JSON array 64), or
 // a megabyte of white space.
 //
 //   - [Openb]: nodes and pods of Alibaba's cluster-trace-gpu-v2023 (FGD, ATC 2023).

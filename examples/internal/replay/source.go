@@ -110,6 +110,7 @@ func (s *source) checkUses() error {
 	if len(s.traces) > 0 {
 		of = nil
 	}
+	s.closeTraces()
 	for _, name := range s.traces {
 		s.files = append(s.files, openTrace(name, s.format))
 	}
@@ -128,6 +129,16 @@ func (s *source) checkUses() error {
 		}
 	}
 	return nil
+}
+
+// closeTraces closes and forgets the traces that have been opened.
+func (s *source) closeTraces() {
+	for _, file := range s.files {
+		if file.file != nil {
+			file.file.Close() // it was only read
+		}
+	}
+	s.files = nil
 }
 
 // uses says whether a flag says something of a trace of a format. A list of nodes says how many
@@ -157,7 +168,6 @@ func (s *source) read(file *traceFile) (in *sim.Input, err error) {
 	if file.err != nil {
 		return nil, file.err
 	}
-	defer file.file.Close()
 	if err := s.needs(file.format); err != nil {
 		return nil, fmt.Errorf("%s: %w", file.name, err)
 	}

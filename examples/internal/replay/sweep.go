@@ -42,8 +42,8 @@ type oneRun struct {
 	err       error
 }
 
-// A sharedInput is the input that the runs of a load and a seed share. It is made when the first
-// of them needs it, and let go with the last: of a long sweep there are never many.
+// A sharedInput is the input that the runs of a load and a seed share. It is made to be checked, and again when the
+// first of them needs it, and let go with the last: of a long sweep there are never many.
 type sharedInput struct {
 	make   func() (*sim.Input, error)
 	quotas bool // some queue has one of GPUs
@@ -90,6 +90,7 @@ func NewSweep(o *Options) (*Sweep, error) {
 	if len(o.traces) == 0 {
 		return s, s.add("", nil)
 	}
+	defer o.closeTraces()
 	for _, file := range o.files {
 		own, err := o.read(file)
 		if err != nil {
