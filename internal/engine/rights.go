@@ -85,14 +85,13 @@ func (s reprieving) crosses(code cluster.Code, q, start int32, asks, more quota.
 // startedAfter is what of a queue's use of a resource has started in this solve after a start.
 func (s reprieving) startedAfter(start, q, res int32) (sum int64) {
 	w := s.world
-	for at := int(start) + 1; at < len(w.Room.Commits); at++ {
-		i := w.Room.Commits[at].Work
+	for _, i := range w.Room.Touched { // of all others nothing has a commit
 		f := w.FormOf(&w.Works[i], w.Works[i].Current)
 		if f.Pool != s.index || !under(s.pool, f.Queue, q) {
 			continue
 		}
-		for _, one := range w.Room.Seats[i] {
-			if one.Commit == int32(at) && one.Origin < 0 {
+		for at := range w.Room.Seats[i] {
+			if one := &w.Room.Seats[i][at]; one.Commit > start && one.Origin < 0 {
 				sum += s.pool.Definitions[f.Definition].Sets[one.Set].Charge.Of(res)
 			}
 		}
