@@ -8,25 +8,25 @@ import (
 )
 
 // endsRights says whether with a unit back those who have reclaimed would be beyond the
-// lines of their right (R1), each of them as it started, and the units that they took are still out.
+// lines of their right (R1), and the units that they took are still out.
 func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 	rights, takings := s.world.Booking().RightsIn()
 	for i, one := range rights {
-		if one.Pool != s.index {
-			continue
-		}
-		last := int32(cluster.None)
-		for _, at := range takings[i] {
-			t := &s.world.Room.Takings[at]
-			if t.Commit == last || !s.exercised(t, o) {
-				continue
-			}
-			if last = t.Commit; s.crossesWith(one, t.Commit, o) {
-				return true
-			}
+		if one.Pool == s.index && s.crossesWith(one, s.firstExercised(takings[i], o), o) {
+			return true
 		}
 	}
 	return false
+}
+
+// firstExercised is the first start by a right that stands, as exercised says; −1 if none does.
+func (s reprieving) firstExercised(takings []int32, o *cluster.OutUnit) int32 {
+	for _, at := range takings {
+		if t := &s.world.Room.Takings[at]; s.exercised(t, o) {
+			return t.Commit
+		}
+	}
+	return cluster.None
 }
 
 // exercised says whether another than the owner of a unit stands where it started for what
@@ -44,6 +44,9 @@ func (s reprieving) exercised(t *cluster.Taking, o *cluster.OutUnit) bool {
 // a start was made.
 func (s reprieving) crossesWith(r cluster.Right, start int32, o *cluster.OutUnit) bool {
 	p := s.pool
+	if start < 0 {
+		return false
+	}
 	asks := p.Definitions[r.Definition].Demand
 	for q := r.Leaf; q >= 0; q = p.Parent[q] {
 		if under(p, o.Unit.Leaf, q) && s.crosses(r.Code, q, start, asks, o.Unit.Charge) {
