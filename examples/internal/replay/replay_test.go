@@ -452,6 +452,33 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// TestTracesAreClosed: a trace that has been opened to tell its format is closed once it is read, and whatever goes
+// wrong with one of them.
+func TestTracesAreClosed(t *testing.T) {
+	good, bad := "testdata/two-teams.jsonl", filepath.Join(t.TempDir(), "bad.jsonl")
+	if err := os.WriteFile(bad, []byte("{\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, traces := range [][]string{{good}, {bad, good}} {
+		o, err := parse(append([]string{"-policies", "osmo"}, traces...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := o.files
+		if len(files) != len(traces) {
+			t.Fatalf("%d files of %d traces", len(files), len(traces))
+		}
+		if _, err := NewSweep(o); (err != nil) != (len(traces) > 1) {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if err := f.file.Close(); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("%v: %s is open still", traces, f.name)
+			}
+		}
+	}
+}
+
 // TestProcessors: -nodes and -per-node say how many processors there are of a log that does not
 // say, or says otherwise, also where they are as many as go without saying.
 func TestProcessors(t *testing.T) {
