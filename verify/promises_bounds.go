@@ -274,7 +274,7 @@ func (v *promising) gone(w *verifiedWorkload, form int, t allot.Placement) bool 
 		slices.ContainsFunc(t.Devices, func(d int) bool { return d < 0 || d >= len(n.devices) || n.source.Devices[d].Unhealthy })
 }
 
-// mayYield checks that a promise gives way to one to whom it has to (B4, B5): what is placed is no
+// mayYield checks that a promise gives way to one to whom it has to (B4, B5): what is placed, or waits, is no
 // cause for one within its lines but in its own queue, before it.
 func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *verifiedWorkload) {
 	was := w.source.Reserved
@@ -282,7 +282,7 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || to.active == 0 || len(to.source.Tasks) > 0 || v.isOverLine(w, to) || v.couldNotBe(was) || comesLate(to, w, v.at):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || len(to.source.Tasks) > 0 || v.isOverLine(w, to) || v.couldNotBe(was) || comesLate(to, w, v.at):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
@@ -290,26 +290,28 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 		return
 	}
 	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
-		v.fail(at, ruleBackfill, "%q is placed, to which it need not yield", to.source.ID)
+		v.fail(at, ruleBackfill, "it need not yield to %q", to.source.ID)
 	}
 }
 
-// mayStop says whether another stops the one behind it while it waits, as the policy has it (O4): it may start in what that
-// one lets go of.
+// mayStop says whether another, of another queue, stops one while it waits, as the policy has it (O4): it may start in what
+// that one lets go of. Which of two queues is first, their saturation decides (O2), of which nothing is said here.
 func mayStop(head, other *verifiedWorkload) bool {
 	f, leaf := &other.forms[other.source.Reserved.Form], head.forms[head.form].queue
-	how, own := leaf.queueing()
-	if f.queue.pool != leaf.pool || f.queue != leaf && (own || how == queue.StrictQueue) {
-		return false
+	if f.queue.pool != leaf.pool || f.queue == leaf {
+		return false // in one queue it does so if it stands before that one
 	}
 	policy := leaf.pool.policy
-	switch how {
-	case queue.BestEffort:
+	switch how, own := leaf.queueing(); {
+	case own:
 		return false
-	case queue.BackfillPreemptible:
+	case how == queue.BackfillPreemptible:
 		return f.nonPreemptible && priorityOf(other.source, policy) < priorityOf(head.source, policy)
+	case how == queue.BackfillSingles:
+		return len(f.PodSets) != 1 || f.PodSets[0].Count > 1 || f.PodSets[0].Request.GPU.Count > 1
+	default:
+		return how == queue.StrictPool
 	}
-	return true
 }
 
 // mayPreempt says whether one has the right to preempt another: that may have started in this solve, so

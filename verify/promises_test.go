@@ -69,6 +69,13 @@ func promiseMutants() []mutant {
 			b.Promise.At, b.Change, b.Cause = sceneNow.Add(hours(15)), allot.PromiseLater, cause
 		})
 	}
+	behind := func(how queue.Queueing) func(*allot.State, *allot.Plan) { // wide, within its lines, for late, which has no place
+		return func(s *allot.State, p *allot.Plan) {
+			s.Pools[0].Policy.Queueing = how
+			s.Queues[0].Resources[0].Quota = quota.Of(9000)
+			later(allot.Reason{Code: allot.Yields, Workload: "late"})(s, p)
+		}
+	}
 	return []mutant{
 		{"B2", late, "beyond the horizon", reserve(func(r *allot.ReservePolicy) { r.Horizon = quota.Of(14 * 3600) })},
 		{"B3", late, "none is promised", reserve(func(r *allot.ReservePolicy) { *r = allot.ReservePolicy{} })},
@@ -106,6 +113,8 @@ func promiseMutants() []mutant {
 			p.Actions[0].Tasks[0].Node = "m"
 			later(allot.Reason{Code: allot.Yields, Workload: "small"})(s, p)
 		}},
+		{"B5", wide, "for one behind it that waits", behind(queue.BestEffort)},
+		{"B5", wide, "for one behind it in a strict queue", behind(queue.StrictPool)},
 		{"B7", wide, "no cause", later(allot.Reason{})},
 		{"B7", wide, "nobody overruns", later(allot.Reason{Code: allot.Overruns, Workload: "a"})},
 		{"B7", wide, "all is there", later(allot.Reason{Code: allot.PlaceGone})},

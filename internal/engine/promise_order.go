@@ -171,10 +171,20 @@ func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 // when their time comes, and behind a head nobody is promised anything (O4).
 func (s laying) heedHeads() {
 	for _, p := range slices.Clone(s.promises.list) {
-		if head := s.enqueuing().stoppedBy(p.work, p.form); head != cluster.None && !s.wasTried(p.work, p.form) {
+		if head := s.headOf(p); head != cluster.None && !s.wasTried(p.work, p.form) {
 			s.withdraw(p, s.yieldsTo(p, head))
 		}
 	}
+}
+
+// headOf is the head that stops the workload of a promise, or none: in its own leaf one that stands before it, as one behind
+// it may have had a turn that a head of the pool has kept from it.
+func (s laying) headOf(p *promise) int32 {
+	w := s.world
+	return s.enqueuing().inTheWay(p.work, p.form, func(one *stop, f *cluster.Form, d *cluster.Definition) bool {
+		head := w.FormOf(&w.Works[one.work], w.Works[one.work].Current)
+		return one.stops(f, d) && (head.Queue != f.Queue || s.standsBefore(one.work, head, p))
+	})
 }
 
 // A notYet is from when on a workload may be promised something, as it may not start at once for the sake of another.
