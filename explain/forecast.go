@@ -97,8 +97,8 @@ func (f *forecasting) foresee(s *allot.Snapshot) (map[string]*allot.PlannedReser
 	return foreseen, err
 }
 
-// endAll is the change by which everything has an end, that of which none is known after all else.
-func endAll(s *allot.Snapshot) allot.Change {
+// endAll is the change by which everything has an end, that of which none is known after so long.
+func endAll(s *allot.Snapshot, atLast quota.Bound) allot.Change {
 	var c allot.Change
 	for p := range s.Pools() {
 		c.Pools = append(c.Pools, p)
@@ -126,13 +126,22 @@ func endAll(s *allot.Snapshot) allot.Change {
 	return c
 }
 
-// atLast is a duration that ends after all of which an end is known: a century, in seconds.
-var atLast = quota.Of(100 * 365 * 24 * 3600)
+// century is a duration that ends after all of which an end is known, in seconds.
+const century = 100 * 365 * 24 * 3600
+
+// longest is a century, or as much of it as is left of the years that there are; zero is less than a second.
+func longest(now time.Time) int64 {
+	return max(0, min(century, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()-now.Unix()-1))
+}
 
 // nameAwaited tells of who never starts, as far as is known, where it would if everything ended, and whom it waits
 // for then. Of those for whom no end would help nothing is told.
 func (f *forecasting) nameAwaited(out []Forecast) error {
-	ended, err := f.begun.With(endAll(f.begun))
+	left := longest(f.begun.Now())
+	if left == 0 {
+		return nil // nothing ends any more
+	}
+	ended, err := f.begun.With(endAll(f.begun, quota.Of(left)))
 	if err != nil {
 		return err
 	}
