@@ -75,7 +75,7 @@ var ratchets = []ratchet{
 			"preempt.Evaluator": 78,
 			"preempt.search":    62,
 			"sim.engine":        70,
-			"verify.verifier":   118,
+			"verify.verifier":   117,
 		},
 		sample: func(n int) map[string]string {
 			two := map[string]string{

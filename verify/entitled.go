@@ -27,8 +27,6 @@ type verifiedRoomMaking struct {
 	placed   map[string]int            // by workload: its tasks to which the plan gives places
 	fair     map[*verifiedQueue]map[string]int64
 	cut      map[*verifiedQueue]map[string]int64 // of guarantees
-	// disturbed are the workloads of the victims.
-	disturbed map[string]bool
 	// What follows remembers what the functions of these names have found, as
 	// thousands of victims may go for one preemptor.
 	asked      map[verifiedReclaimer]map[string]int64 // mostAsked
@@ -451,7 +449,6 @@ func (v *verifier) movedForEach() {
 			for k := range gains {
 				requested += amountIn(gains[k].charged, gpu)
 			}
-			requested = max(requested, v.soughtAgain(x.action.Reason.Workload))
 			requests[x.action.Reason.Workload] = requested
 		}
 		percent := x.queue.pool.policy.MaxMovedPercent
@@ -517,28 +514,6 @@ func relocations(p *allot.Policy) int {
 		return int(p.MaxRelocations.Amount())
 	}
 	return standard
-}
-
-// soughtAgain is what a workload holds of GPUs after the plan if it was itself
-// disturbed in it, for somebody or for nobody (B9): it may have sought places for all of that.
-func (v *verifier) soughtAgain(workload string) (sum int64) {
-	if v.room.disturbed == nil {
-		v.room.disturbed = make(map[string]bool, len(v.room.victims))
-		for i := range v.plan.Actions {
-			if a := &v.plan.Actions[i]; a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move || a.Kind == allot.Unclaim {
-				v.room.disturbed[a.Workload] = true
-			}
-		}
-	}
-	if !v.room.disturbed[workload] {
-		return 0
-	}
-	w := v.workloads[workload]
-	for i := range w.counts {
-		set := &w.forms[w.form].PodSets[i]
-		sum += int64(heldTasks(w.counts[i])) * chargedGPU(set.Request.GPU, w.forms[w.form].queue.pool)
-	}
-	return sum
 }
 
 // A product is one of three amounts, for exact comparisons.

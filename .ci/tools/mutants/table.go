@@ -37,7 +37,7 @@ func parse(table string) (mutants []*mutant) {
 		var old, new []string
 		for line := range strings.SplitSeq(strings.TrimRight(block, "\n"), "\n") {
 			switch {
-			case strings.HasPrefix(line, "# Test") && m.rule != "":
+			case strings.HasPrefix(line, "# ") && m.rule != "": // TestTable tells of one that there is not
 				m.killer = line[2:]
 			case strings.HasPrefix(line, "#"):
 			case strings.HasPrefix(line, "- "):
@@ -70,7 +70,7 @@ func choose(mutants []*mutant, only []string) (chosen []*mutant) {
 	return chosen
 }
 
-var declaration = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
+var declaration = regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`)
 
 // testFolders are the folders of all tests of the module, by name.
 func testFolders(repo string) (map[string][]string, error) {
