@@ -118,6 +118,9 @@ func makeReady(s *search, nodes []int32) {
 		delete(s.room.caches, key)
 		s.weighed = s.spent.prices.items[:0]
 	}
+	if s.ask.mode == Preempt { // as of most of them is found out whom it costs; a reclaim mostly knows who goes first there
+		s.weighed = slices.Grow(s.weighed, len(nodes))
+	}
 }
 
 // fromCache answers from what was found out for another that was alike.

@@ -105,6 +105,9 @@ func (r *roster) touch(node int32, by UnitID) {
 	if !r.opened {
 		return // nothing is known of any node
 	}
+	if some := len(r.touched); some == cap(r.touched) { // twice as many at a time, as there are thousands
+		r.touched, r.touchedBy = slices.Grow(r.touched, 1+some), slices.Grow(r.touchedBy, 1+some)
+	}
 	r.touched, r.touchedBy = append(r.touched, node), append(r.touchedBy, by)
 }
 

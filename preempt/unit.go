@@ -195,6 +195,12 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	}
 	u := &r.slab[0]
 	*u, r.slab = unit, r.slab[1:]
+	if len(r.units) == cap(r.units) {
+		r.units = slices.Grow(r.units, 1+len(r.units)/2)
+	}
+	if len(r.state) == cap(r.state) {
+		r.state = slices.Grow(r.state, 1+len(r.state)/2)
+	}
 	r.units = append(r.units, u)
 	r.state = append(r.state, r.stateOf(u))
 	if r.whole[u.Leaf] {
