@@ -15,7 +15,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	k := &s.world.Works[it.ID]
-	exposed, err := s.laying().exposes(it)
+	not, err := s.laying().mayNotYet(it)
 	if err != nil {
 		return err
 	}
@@ -26,13 +26,13 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		if err := s.layAgain(); err != nil {
 			return err
 		}
-		s.promises.from = exposed.from
+		s.promises.from = not.from
 		made := s.make(k, it)
 		if s.promises.from = 0; !made {
 			return nil
 		}
 	} else {
-		s.laying().heed(p, exposed)
+		s.laying().heed(p, not)
 	}
 	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)
