@@ -126,19 +126,18 @@ func (h *sides) best(p *picker) int {
 	return int(h.first[h.side])
 }
 
-// down lets the side at i of the heap sink to its place.
+// down lets the side at i of the heap sink to its place: along those who go before their neighbours to the end, and
+// back up, as a side of which was taken mostly goes last.
 func (h *sides) down(p *picker, i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.heap); child++ {
-			if h.before(p, h.heap[child], h.heap[least]) {
-				least = child
-			}
+	side, top := h.heap[i], i
+	for child := 2*i + 1; child < len(h.heap); child = 2*i + 1 {
+		if child+1 < len(h.heap) && h.before(p, h.heap[child+1], h.heap[child]) {
+			child++
 		}
-		if least == i {
-			return
-		}
-		h.heap[i], h.heap[least] = h.heap[least], h.heap[i]
-		i = least
+		h.heap[i], i = h.heap[child], child
 	}
+	for ; i > top && h.before(p, side, h.heap[(i-1)/2]); i = (i - 1) / 2 {
+		h.heap[i] = h.heap[(i-1)/2]
+	}
+	h.heap[i] = side
 }

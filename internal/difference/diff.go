@@ -76,7 +76,7 @@ func (w Difference) close(d *cluster.Decision) error {
 		w.matchWorkload(i)
 	}
 	from, seats := w.committed()
-	w.keepStarted(d, len(w.Room.Commits), len(seats))
+	w.keepStarted(d, len(w.Room.Commits)+len(w.Room.Takings), len(seats)+len(w.Room.Takings))
 	if len(w.Room.Takings) == 0 { // then nothing has gone, and what ran is where it was
 		moves := len(d.Actions)
 		w.writeStarts(d, from, seats)

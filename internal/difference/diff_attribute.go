@@ -177,17 +177,18 @@ func outsOf(b *cluster.Table, work int32) []int32 {
 	return b.Known.OutOf[work]
 }
 
-// TakenBy is why something was taken (X2): the right by which the first of its chain
+// TellTaken tells why something was taken (X2): the right by which the first of its chain
 // took it, the last of the chain as the preemptor, and all of the chain where there is
 // more than one.
-func (w Difference) TakenBy(d *cluster.Decision, a *cluster.Action, v cluster.Verdict) cluster.Verdict {
+func (w Difference) TellTaken(d *cluster.Decision, a *cluster.Action, v *cluster.Verdict) {
 	chain := w.ChainOf(d, a)
 	if chain == nil {
 		if v.Code = w.Room.Takings[a.Taking-1].Code; v.Code == cluster.ReservationBegan {
 			v.Reservation = cluster.Reserving(w).ReservedFrom(a.Work)
-			return v
+			return
 		}
-		return v.Counting(w.RanOf(a.Work), leastOf(w.Definition(&w.Works[a.Work], a.Form)))
+		v.Have, v.Need = w.RanOf(a.Work), leastOf(w.Definition(&w.Works[a.Work], a.Form))
+		return
 	}
 	t := basisOf(w.Room, w.Room.Takings[chain[0]])
 	w.drawAtEnd(&t)
@@ -195,7 +196,7 @@ func (w Difference) TakenBy(d *cluster.Decision, a *cluster.Action, v cluster.Ve
 	first := w.takerOf(&t)
 	v.Code, v.Pool, v.Reclaim, v.Workload = first.Code, first.Pool, first.Reclaim, first.Workload
 	if len(chain) == 1 {
-		return v
+		return
 	}
 	v.Chain = append(v.Chain, first)
 	for _, at := range chain[1:] {
@@ -204,7 +205,6 @@ func (w Difference) TakenBy(d *cluster.Decision, a *cluster.Action, v cluster.Ve
 		v.Chain = append(v.Chain, w.takerOf(&next))
 	}
 	v.Workload = v.Chain[len(chain)-1].Workload
-	return v
 }
 
 // drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been

@@ -108,6 +108,12 @@ func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 		cost[i] = w.costToLeave(a)
 	}
 	order, cut := sequence(waits, cost)
+	if len(cut) == 0 { // as mostly
+		for n, i := range order {
+			d.Actions[from+n] = moves[i]
+		}
+		return
+	}
 	var leaves, rest, starts []cluster.Action
 	first, later := w.reclaimersFirst(d, to, moves, cut)
 	for _, i := range cut {
@@ -124,9 +130,6 @@ func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 // reclaimersFirst parts the actions from one on into those of who has reclaimed something, and
 // the others, among which is all of whose moves are cut.
 func (w Difference) reclaimersFirst(d *cluster.Decision, from int, moves []cluster.Action, cut []int32) (first, others []cluster.Action) {
-	if len(cut) == 0 {
-		return nil, slices.Clone(d.Actions[from:])
-	}
 	rights := w.reclaimers(d)
 	for _, i := range cut {
 		if rights.has(moves[i].Work) {

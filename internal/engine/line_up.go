@@ -132,7 +132,7 @@ func (s enqueuing) isLikeOthers(k *cluster.Work) bool {
 // nextAgain lines up the first that waits behind in a bucket of evicted ones.
 func (s enqueuing) nextAgain(at int32) {
 	f := s.like[at-1].again
-	for f.open = false; len(f.rest) > 0 && !f.open; {
+	for f.open = false; len(f.rest.items) > 0 && !f.open; {
 		it := f.rest.pop()
 		if k := &s.world.Works[it.ID]; k.Bucket == -at {
 			k.Bucket, f.first, f.open = at, it, true
@@ -157,24 +157,29 @@ func (s enqueuing) isFirst(k *cluster.Work) bool {
 	return k.Bucket > 0 && int(k.Bucket) <= len(s.like) && s.like[k.Bucket-1].again != nil
 }
 
-// An itemHeap is items of which the first in order is at the top.
-type itemHeap []queue.Item
+// An itemHeap is items of which the first in order is asked for, which mostly is never: they become a heap then.
+type itemHeap struct {
+	items   []queue.Item
+	ordered int // so many of the first are a heap
+}
 
-func (h *itemHeap) push(it queue.Item) {
-	*h = cluster.AppendMany(*h, it)
-	for i, all := len(*h)-1, *h; i > 0; {
-		up := (i - 1) / 2
-		if all[up].Compare(it) <= 0 {
-			break
+func (h *itemHeap) push(it queue.Item) { h.items = cluster.AppendMany(h.items, it) }
+
+// order has the items that have come since be in the heap.
+func (h *itemHeap) order() {
+	for ; h.ordered < len(h.items); h.ordered++ {
+		it, all, i := h.items[h.ordered], h.items, h.ordered
+		for ; i > 0 && it.Compare(all[(i-1)/2]) < 0; i = (i - 1) / 2 {
+			all[i] = all[(i-1)/2]
 		}
-		all[i], all[up] = all[up], it
-		i = up
+		all[i] = it
 	}
 }
 
 func (h *itemHeap) pop() queue.Item {
-	first, last := (*h)[0], len(*h)-1
-	it, all := (*h)[last], (*h)[:last]
+	h.order()
+	first, last := h.items[0], len(h.items)-1
+	it, all := h.items[last], h.items[:last]
 	for i := 0; i < last; {
 		next := 2*i + 1
 		if next+1 < last && all[next+1].Compare(all[next]) < 0 {
@@ -187,7 +192,7 @@ func (h *itemHeap) pop() queue.Item {
 		all[i] = all[next]
 		i = next
 	}
-	*h = all
+	h.items, h.ordered = all, last
 	return first
 }
 

@@ -27,8 +27,9 @@ func tellActions(w *cluster.World, d *cluster.Decision) {
 			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.Cut && !startsAgain(w, a.Work) // in this plan
 		}
 		if needsWhy(a) {
-			whys = append(whys, verdictOf(w, d, a))
+			whys = append(whys, cluster.NewVerdict(a.Code, a.Form, w.FormOf(&w.Works[a.Work], a.Form).Pool))
 			a.Why = &whys[len(whys)-1]
+			tellWhy(w, d, a)
 		}
 	}
 }
@@ -37,20 +38,17 @@ func tellActions(w *cluster.World, d *cluster.Decision) {
 // end: then it waits no more, and does not end.
 func startsAgain(w *cluster.World, i int32) bool { return len(w.Room.Seats[i]) > 0 }
 
-// verdictOf is why an action is needed; one of code 0 for a start.
-func verdictOf(w *cluster.World, d *cluster.Decision, a *cluster.Action) cluster.Verdict {
-	v := cluster.NewVerdict(a.Code, a.Form, w.FormOf(&w.Works[a.Work], a.Form).Pool)
+// tellWhy tells the verdict of an action more than its code, which is 0 for a start.
+func tellWhy(w *cluster.World, d *cluster.Decision, a *cluster.Action) {
 	switch a.Code {
 	case 0, cluster.ClaimBroken: // which may be on many nodes
-		return v
 	case cluster.NodeLost, cluster.DeviceLost, cluster.PlaceLost:
-		v.Node = d.Placed[a.From].Node
-		return v
+		a.Why.Node = d.Placed[a.From].Node
 	case cluster.Grown:
-		v.Workload = a.Replaces - 1
-		return v
+		a.Why.Workload = a.Replaces - 1
+	default:
+		difference.Of(w).TellTaken(d, a, a.Why)
 	}
-	return difference.Of(w).TakenBy(d, a, v)
 }
 
 // tell keeps why a way to make room led nowhere.
