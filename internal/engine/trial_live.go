@@ -37,15 +37,22 @@ func (l *keptLine) someMayStart() bool {
 	return false
 }
 
-// witnessOf is a kind of a definition that may start and has had no turn, or None.
-func (l *keptLine) witnessOf(d int32) int32 {
+// witnessOf is a kind of a definition that may start and has had no turn, or None. That there is no place is found out
+// once for all its kinds.
+func (l *keptLine) witnessOf(at int32) int32 {
 	q := l.pool
-	if q.solver.orderOf(&q.pool.Definitions[d]) != l.order {
+	d := &q.pool.Definitions[at]
+	if q.solver.orderOf(d) != l.order {
 		return cluster.None
 	}
-	for _, at := range q.asked[d].kinds {
-		if k := &q.kinds[at]; k.turned != q.look && l.mayStart(k) {
-			return at
+	starts, grows := q.hasPlace(at, false), d.Elastic && q.hasPlace(at, true)
+	if !starts && !grows {
+		return cluster.None
+	}
+	for _, kind := range q.asked[at].kinds {
+		k := &q.kinds[kind]
+		if place := starts && !k.above || grows && k.above; place && k.turned != q.look && q.admits(k, q.solver.phase) {
+			return kind
 		}
 	}
 	return cluster.None
