@@ -129,22 +129,49 @@ func (v *verifier) gains(a *allot.Action, f *verifiedForm, tasks []plannedTask, 
 // backHome are the tasks of a minimum of which others move that are where they ran.
 func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
 	w := v.workloads[a.Workload]
+	above := aboveNow(v, w)
 	moves := make(map[taskName]bool, len(a.Tasks))
 	some := false // of the minimum moves
 	for _, t := range a.Tasks {
 		name := taskName{a.Workload, t.PodSet, t.Index}
-		_, above := w.admitted.above[name]
-		moves[name], some = true, some || !above
+		moves[name], some = true, some || !above[name]
 	}
 	for i := range w.source.Tasks {
 		t := &w.source.Tasks[i]
 		name := taskName{a.Workload, t.PodSet, t.Index}
 		now := v.tasks[name]
-		if _, above := w.admitted.above[name]; some && !above && !moves[name] && t.Phase == allot.Running && now.node == t.Node && sameDevices(now.devices, t.Devices) {
+		if some && !above[name] && !moves[name] && t.Phase == allot.Running && now.node == t.Node && sameDevices(now.devices, t.Devices) {
 			list = append(list, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
 		}
 	}
 	return list
+}
+
+// aboveNow are the tasks of a workload above its minimum: where some of that has gone, as people have reserved its
+// place (B9), as many of the same pod set are of the minimum instead.
+func aboveNow(v *verifier, w *verifiedWorkload) map[taskName]bool {
+	above, gone := make(map[taskName]bool, len(w.admitted.above)), make(map[string]int)
+	each := func(do func(name taskName, placed bool)) {
+		for i := range w.source.Tasks {
+			if t := &w.source.Tasks[i]; t.Phase == allot.Running {
+				name := taskName{w.source.ID, t.PodSet, t.Index}
+				_, placed := v.tasks[name]
+				do(name, placed)
+			}
+		}
+	}
+	each(func(name taskName, placed bool) {
+		if _, above[name] = w.admitted.above[name]; !above[name] && !placed {
+			gone[name.podSet]++
+		}
+	})
+	each(func(name taskName, placed bool) {
+		if above[name] && placed && gone[name.podSet] > 0 {
+			above[name] = false
+			gone[name.podSet]--
+		}
+	})
+	return above
 }
 
 // besideOne is what all tasks that an action has placed but one are charged, at most.

@@ -37,6 +37,18 @@ func (p *Pool) ClosedTo(sets, stranger []int32, nonPreemptible, borrows bool, fr
 	return sets
 }
 
+// PlacedUntil is the shape in the index of a task of a workload which is ended by then, as it was cut to fit a hole
+// (B1); 0 is never. To such a task it is open what people have reserved from then on (B9).
+func (w *World) PlacedUntil(k *Work, set int32, until int64) placement.Shape {
+	f, shape := w.FormOf(k, k.Current), &w.Definition(k, k.Current).Sets[set]
+	if until == 0 || len(shape.Request.Closed) == 0 {
+		return shape.Placed
+	}
+	p, r := w.Pools[f.Pool], shape.open()
+	r.Closed = p.ClosedTo(nil, w.Definition(k, k.Current).Stranger, f.NonPreemptible, true, max(w.Now, 0), until)
+	return p.Index.Shape(r)
+}
+
 // Lasts says whether it has begun, of those that have not passed.
 func (r *Reserved) Lasts(now int64) bool { return r.From <= now }
 

@@ -200,15 +200,15 @@ type use struct {
 	devices []uint64
 }
 
-// could is the definition of a form by what is open to it: of what is content with less than its
-// limit for as long as that (B1).
+// could is the definition of a form by what is open to it, what is lent among it (B9): of what is content with less
+// than its limit for as long as that (B1).
 func (s enqueuing) could(i int32, at int16) *cluster.Definition {
 	d := s.world.Definition(&s.world.Works[i], at)
-	if d.Times.Least == 0 || !s.pool.Policy.BlockAlikeOnly {
+	if d.Times.Least == 0 || len(d.Stranger) == 0 || !s.pool.Policy.BlockAlikeOnly {
 		return d
 	}
-	now := max(s.world.Now, 0)
-	return s.promising().open(i, at, now, cluster.TimeAfter(now, d.Times.Least))
+	f, now := s.world.FormOf(&s.world.Works[i], at), max(s.world.Now, 0)
+	return s.promising().closedTo(f.Definition, s.pool.ClosedTo(nil, d.Stranger, f.NonPreemptible, true, now, cluster.TimeAfter(now, d.Times.Least)))
 }
 
 // alike says whether two definitions could use a device or, where one asks for none, a

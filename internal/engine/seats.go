@@ -207,7 +207,7 @@ func keepFree(w *cluster.World, x *placement.Index, i int32) {
 		if !s.Claimed || !s.Pipelined || !w.Holdings[s.Origin].Begun {
 			continue
 		}
-		if !openClaim(x, w.Definition(k, k.Current).Sets[s.Set].Placed, s.Place(w)) {
+		if !openClaim(x, w.PlacedUntil(k, s.Set, s.Until), s.Place(w)) {
 			x.Undo(m)
 			return
 		}
@@ -232,11 +232,11 @@ func startClaimed(w *cluster.World, x *placement.Index, i int32) bool {
 		s := &seats[at]
 		switch {
 		case s.Claimed:
-			open[at] = !s.Pipelined || openClaim(x, d.Sets[s.Set].Placed, s.Place(w))
+			open[at] = !s.Pipelined || openClaim(x, w.PlacedUntil(k, s.Set, s.Until), s.Place(w))
 		case !s.Pipelined:
 			held[s.Set]++
 		case slices.IndexFunc(seats, func(other cluster.Seat) bool { return other.Waits() && other.Commit == s.Commit }) == at:
-			openCommit(w, x, d, seats, open, s.Commit)
+			openCommit(w, x, k, seats, open, s.Commit)
 		}
 	}
 	for at := range seats {
@@ -255,11 +255,11 @@ func startClaimed(w *cluster.World, x *placement.Index, i int32) bool {
 }
 
 // openCommit takes all places that are claimed by a start, if they are free now.
-func openCommit(w *cluster.World, x *placement.Index, d *cluster.Definition, seats []cluster.Seat, open []bool, start int32) {
+func openCommit(w *cluster.World, x *placement.Index, k *cluster.Work, seats []cluster.Seat, open []bool, start int32) {
 	m := x.Mark()
 	each := func(do func(at int, shape placement.Shape) bool) bool {
 		for at := range seats {
-			if s := &seats[at]; s.Commit == start && s.Waits() && !do(at, d.Sets[s.Set].Placed) {
+			if s := &seats[at]; s.Commit == start && s.Waits() && !do(at, w.PlacedUntil(k, s.Set, s.Until)) {
 				return false
 			}
 		}

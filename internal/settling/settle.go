@@ -125,7 +125,7 @@ func claimed(h *cluster.Holding, w *cluster.World) (*placement.Index, placement.
 	if w.Outside(k, h.Node) {
 		return nil, 0
 	}
-	return w.Pools[w.FormOf(k, k.Current).Pool].Index, w.Definition(k, k.Current).Sets[h.Set].Placed
+	return w.Pools[w.FormOf(k, k.Current).Pool].Index, w.PlacedUntil(k, h.Set, h.Until)
 }
 
 // compareClaims is O1 over the workloads, then pod set and index.
