@@ -99,7 +99,7 @@ func begin(in *Input, o Options) (*engine, error) {
 	}
 	e.in = in.without(found)
 	if len(e.in.LeftOut) > 0 && !o.LeaveOut {
-		return nil, &BadInputError{e.in.LeftOut}
+		return nil, &BadInputError{List: e.in.LeftOut}
 	}
 	return e, nil
 }

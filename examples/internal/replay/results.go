@@ -51,7 +51,7 @@ func (s *Sweep) takeFrom(folder string, r *oneRun, in *sim.Input) bool {
 	if string(read(keyFile)) != s.key(r, in) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
 		return false
 	}
-	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "series.csv"} {
+	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "left-out.csv", "series.csv"} {
 		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 			return false
 		}

@@ -118,7 +118,7 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 			of := &sharedInput{make: func() (*sim.Input, error) { return s.input(own, seed, load) }, left: len(s.schedulers)}
 			in, err := of.make()
 			if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
-				err = fmt.Errorf("%w\n\t-leave-out runs the rest", &sim.BadInputError{List: in.LeftOut})
+				err = fmt.Errorf("%w\n\t-leave-out runs the rest", s.unfit(in))
 			}
 			if err != nil {
 				return err
@@ -132,6 +132,15 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 		}
 	}
 	return nil
+}
+
+// unfit is the error of an input of which something cannot be run.
+func (o *Options) unfit(in *sim.Input) error {
+	bad := &sim.BadInputError{List: in.LeftOut}
+	if o.ListAll {
+		bad.Printed = len(bad.List)
+	}
+	return bad
 }
 
 // input is the trace of a seed and a load, as all schedulers can run it.
@@ -281,6 +290,7 @@ func writeFiles(folder string, r *oneRun, in *sim.Input, o sim.Options) error {
 			}{
 				{"summary.json", func(w io.Writer) error { return report.WriteSummary(w, r.summary) }},
 				{"jobs.csv", func(w io.Writer) error { return report.WriteJobs(w, result) }},
+				{"left-out.csv", func(w io.Writer) error { return report.WriteLeftOut(w, result) }},
 				{"picture.json", func(w io.Writer) error { _, err := w.Write(r.picture); return err }},
 				{"series.csv", func(w io.Writer) error { return report.WriteSeries(w, result) }},
 			} {
