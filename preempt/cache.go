@@ -33,7 +33,7 @@ type cache struct {
 	fit     *fit
 	leeway  []int64 // see leeway
 	beyond  []int32 // the nodes whose price was asked beyond them
-	version []int32 // by node: entries of older versions are void
+	stale   []bool  // by node: it has yet to be weighed anew, scratch of refresh
 	prices  prices
 	ready   bool    // the prices are in order
 	told    []first // of nodes that are not among the prices before they are asked for, see tell
@@ -50,8 +50,9 @@ type inLine struct {
 }
 
 type cacheEntry struct {
-	node, version int32
-	list          list
+	node int32
+	heap int32 // of prices, noHeap where it is in none
+	list list
 }
 
 func (s *search) cacheable() bool {
@@ -70,16 +71,15 @@ func (s *search) keepCache(nodes []int32) {
 	}
 	c := s.spent
 	if c == nil {
-		c = &cache{version: make([]int32, s.room.Nodes), onNode: make([]inLine, s.room.Nodes)}
+		c = &cache{stale: make([]bool, s.room.Nodes), onNode: make([]inLine, s.room.Nodes)}
 	}
 	*c = cache{
 		law: s.room.law, touched: len(s.room.touched), fit: s.fit,
 		leeway: leeway(s), beyond: s.beyond,
-		version: c.version, onNode: c.onNode, short: slices.Clone(s.ask.short), told: append(c.told[:0], s.told...),
+		stale: c.stale, onNode: c.onNode, short: slices.Clone(s.ask.short), told: append(c.told[:0], s.told...),
 		prices: c.prices,
 	}
 	c.prices.items = s.weighed
-	clear(c.version)
 	clear(c.onNode)
 	s.room.caches[s.cacheKey()] = c
 }
@@ -118,6 +118,9 @@ func makeReady(s *search, nodes []int32) {
 		delete(s.room.caches, key)
 		s.weighed = s.spent.prices.items[:0]
 	}
+	if s.ask.mode == Preempt { // as of most of them is found out whom it costs; a reclaim mostly knows who goes first there
+		s.weighed = slices.Grow(s.weighed, len(nodes))
+	}
 }
 
 // fromCache answers from what was found out for another that was alike.
@@ -141,7 +144,7 @@ func (s *search) fromCache() (Proposal, bool) {
 	}
 	defer func() { c.beyond = s.beyond }()
 	for s.refusal.Steps < r.Steps {
-		top := c.prices.least(c.version)
+		top := c.prices.least()
 		switch {
 		case forgetsPrices(s) || top == nil:
 			return Proposal{}, false
@@ -149,14 +152,11 @@ func (s *search) fromCache() (Proposal, bool) {
 			s.refusal.Steps++
 			return answer(s, &top.list), true
 		}
-		again := cacheEntry{node: top.node, version: top.version}
-		c.prices.pop()
-		var ok bool
-		if again.list, ok = s.weigh(c, again.node); !ok {
+		node := top.node
+		if !c.prices.set(node, s.weigh(c, node)) {
 			continue
 		}
-		c.prices.add(again)
-		if first := c.prices.least(c.version); first.node == again.node {
+		if first := c.prices.least(); first.node == node {
 			return answer(s, &first.list), true
 		}
 	}
@@ -198,34 +198,29 @@ func (s *search) refresh(c *cache) {
 	}
 	for _, nodes := range [...][]int32{touched, c.beyond} {
 		for _, n := range nodes {
-			if c.version[n] >= 0 {
-				c.version[n] = ^(c.version[n] + 1) // once
-			}
+			c.stale[n] = true
 		}
 	}
 	for _, nodes := range [...][]int32{touched, c.beyond} {
 		for _, n := range nodes {
-			if c.version[n] >= 0 {
-				continue
-			}
-			c.version[n] = ^c.version[n]
-			if found, ok := s.weigh(c, n); ok {
-				c.prices.add(cacheEntry{n, c.version[n], found})
+			if c.stale[n] { // once
+				c.stale[n] = false
+				c.prices.set(n, s.weigh(c, n))
 			}
 		}
 	}
 	c.touched = len(r.touched)
 }
 
-// weigh finds out what clearing a node costs now.
-func (s *search) weigh(c *cache, n int32) (list, bool) {
+// weigh finds out what clearing a node costs now; it is the empty list where that serves nobody.
+func (s *search) weigh(c *cache, n int32) list {
 	r, a := s.room, s.ask
 	r.Effort.Spend(1)
 	if !r.Index.Admissible(s.fit.shape(), n) {
-		return list{}, false
+		return list{}
 	}
 	if found, ok := weighNext(s, &c.onNode[n], n); ok {
-		return found, true
+		return found
 	}
 	c.onNode[n].some = 0
 	s.here = s.here[:0]
@@ -238,7 +233,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 		s.here = append(s.here, id)
 	}
 	if len(s.here) == 0 {
-		return list{}, false
+		return list{}
 	}
 	a.inStanding, a.beyond, a.place = true, false, r.oneNode(n)
 	defer func() {
@@ -259,7 +254,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 			if !a.beyond && judgedAlike(s, &found) {
 				c.onNode[n] = inLine{append(c.onNode[n].ids[:0], s.here...), len(found.ids), r.shared}
 			}
-			return found, true
+			return found
 		}
 		if a.allGone && len(r.budgets) == 0 {
 			break // what the other kinds take is a part of that
@@ -268,7 +263,7 @@ func (s *search) weigh(c *cache, n int32) (list, bool) {
 	if r.forgetTaken(); slices.ContainsFunc(s.here, s.mayBeFirst) {
 		s.refusal.Steps++
 	}
-	return list{}, false
+	return list{}
 }
 
 // weighNext is weigh of a node of which it is listed who may go: as many as it cost before

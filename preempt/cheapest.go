@@ -154,6 +154,7 @@ type leastFirst[T any] struct {
 	compare func(s *search, x, y *T) int // negative if x does less harm
 	heap    []int32                      // of items
 	free    []int32                      // items that were popped
+	place   []int32                      // by item: where in the heap it is, nil where nobody asks
 }
 
 // init makes a heap of all items.
@@ -205,32 +206,70 @@ func (h *leastFirst[T]) pop() T {
 
 func (h *leastFirst[T]) push(item T) {
 	if last := len(h.free) - 1; last >= 0 {
-		h.heap = append(h.heap, h.free[last])
-		h.items[h.free[last]], h.free = item, h.free[:last]
-	} else {
-		h.heap = append(h.heap, int32(len(h.items)))
-		h.items = append(h.items, item)
+		at := h.free[last]
+		h.items[at], h.free = item, h.free[:last]
+		h.enter(at)
+		return
 	}
+	h.items = append(h.items, item)
+	if h.place != nil {
+		h.place = append(h.place, 0)
+	}
+	h.enter(int32(len(h.items)) - 1)
+}
+
+// enter puts an item into the heap.
+func (h *leastFirst[T]) enter(item int32) {
+	h.heap = append(h.heap, item)
 	h.up(len(h.heap)-1, 0)
+}
+
+// moved lets an item come to its place that has become another, where places are known.
+func (h *leastFirst[T]) moved(item int32) {
+	at := int(h.place[item])
+	if h.up(at, 0); h.heap[at] == item {
+		h.down(at)
+	}
+}
+
+// remove takes an item out of the heap, where places are known.
+func (h *leastFirst[T]) remove(item int32) {
+	at, last := int(h.place[item]), len(h.heap)-1
+	other := h.heap[last]
+	if h.heap = h.heap[:last]; at < last {
+		h.put(at, other)
+		h.moved(other)
+	}
+}
+
+// put puts an item at a place of the heap.
+func (h *leastFirst[T]) put(at int, item int32) {
+	if h.heap[at] = item; h.place != nil {
+		h.place[item] = int32(at)
+	}
 }
 
 // down lets the item at i of the heap sink to its place: along the lesser children to the end, and back
 // up, as what sinks was among the last and mostly belongs there.
 func (h *leastFirst[T]) down(i int) {
-	at, top := h.heap[i], i
+	item, top := h.heap[i], i
 	for child := 2*i + 1; child < len(h.heap); child = 2*i + 1 {
 		if child+1 < len(h.heap) && h.less(child+1, child) {
 			child++
 		}
-		h.heap[i], i = h.heap[child], child
+		h.put(i, h.heap[child])
+		i = child
 	}
-	h.heap[i] = at
+	h.put(i, item)
 	h.up(i, top)
 }
 
 // up lets the item at i of the heap rise to its place, no higher than a place above it.
 func (h *leastFirst[T]) up(i, top int) {
+	item := h.heap[i]
 	for ; i > top && h.less(i, (i-1)/2); i = (i - 1) / 2 {
-		h.heap[i], h.heap[(i-1)/2] = h.heap[(i-1)/2], h.heap[i]
+		h.put(i, h.heap[(i-1)/2])
+		h.heap[(i-1)/2] = item
 	}
+	h.put(i, item)
 }

@@ -46,7 +46,9 @@
 //     the one beside it.
 //   - A preemptor is short of a resource if the nodes that it may use, with what
 //     runs there, would not take it even if its tasks asked for that resource
-//     alone; if there is no such resource, it is short of all that it requests.
+//     alone; if there is no such resource, it is short of all that it requests. A resource of which
+//     some queue is given a quota of a class counts there too, so that one that is short of nothing else, and
+//     is given no quota of such a class itself, reclaims nothing (Q8).
 //   - A queue is over quota for a victim if in some resource that the preemptor is
 //     short of and the victim holds its use is above its quota; it is over fair
 //     share if in one such resource its use is above both.

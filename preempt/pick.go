@@ -181,7 +181,7 @@ func (p *picker) sortBySize(candidates []UnitID) {
 // number. It says whether they do.
 func (p *picker) sortByNumber() bool {
 	const most = 1 << 30
-	numbers := p.t.room.numbers[:0]
+	numbers := p.t.room.order.numbers[:0]
 	for i := range p.sizes {
 		one := &p.sizes[i]
 		if one.size != one.whole || one.size >= most || one.size < -most {
@@ -189,7 +189,7 @@ func (p *picker) sortByNumber() bool {
 		}
 		numbers = append(numbers, uint64(one.size+most)<<32|uint64(one.at))
 	}
-	p.t.room.numbers = numbers
+	p.t.room.order.numbers = numbers
 	slices.Sort(numbers)
 	for at, n := range numbers {
 		p.sorted[at] = p.sizes[uint32(n)].id

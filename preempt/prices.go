@@ -14,7 +14,11 @@ type prices struct {
 	of                     map[alikeVictims]int
 	known                  alikeVictims // whose heap was asked for last
 	heapOf                 int
+	item                   []int32 // by node: its item, plus one
 }
+
+// noHeap is where a node is of which nothing is known that could be taken.
+const noHeap int32 = -1
 
 // alikeVictims are those of a leaf that hold the same; of a preemption, which asks for no use, all are alike.
 type alikeVictims struct{ leaf, charge int32 }
@@ -32,8 +36,13 @@ func (p *prices) begin(s *search, items []cacheEntry) {
 	}
 	p.search, p.items, p.free, p.heap = s, items, p.free[:0], p.heap[:0]
 	p.heaps, p.at, p.known, p.heapOf = p.heaps[:min(len(p.heaps), 1)], 0, alikeVictims{}, 0
+	p.item = append(p.item[:0], make([]int32, s.room.Nodes)...)
+	p.place = slices.Grow(p.place[:0], 1+len(items))[:len(items)]
 	for i := range items {
-		p.use(p.heapFor(&items[i].list))
+		at := p.heapFor(&items[i].list)
+		items[i].heap, p.item[items[i].node] = int32(at), int32(i)+1
+		p.use(at)
+		p.place[i] = int32(len(p.heap))
 		p.heap = append(p.heap, int32(i))
 	}
 	for i := range p.heaps {
@@ -79,10 +88,42 @@ func (p *prices) heapFor(l *list) int {
 	return at
 }
 
-// add adds a price.
-func (p *prices) add(e cacheEntry) {
-	p.use(p.heapFor(&e.list))
-	p.push(e)
+// set has what a node costs be a list, and says whether that is any. A node stays the item that it is, and moves from
+// where it is in its heap, as it mostly is in the same one again and costs but a little more.
+func (p *prices) set(n int32, l list) bool {
+	at := noHeap
+	if len(l.ids) > 0 {
+		at = int32(p.heapFor(&l))
+	}
+	if p.item[n] == 0 {
+		if at == noHeap {
+			return false
+		}
+		p.use(int(at))
+		p.push(cacheEntry{n, at, l})
+		p.item[n] = int32(len(p.items))
+		return true
+	}
+	i := p.item[n] - 1
+	e := &p.items[i]
+	was := e.heap
+	if e.heap = at; was == at && at != noHeap {
+		e.list = l
+		p.use(int(at))
+		p.moved(i)
+		return true
+	}
+	if was != noHeap {
+		p.use(int(was))
+		p.remove(i)
+	}
+	if at == noHeap {
+		return false
+	}
+	e.list = l
+	p.use(int(at))
+	p.enter(i)
+	return true
 }
 
 // again has what changes with every use be in order.
@@ -92,14 +133,11 @@ func (p *prices) again(s *search) {
 	p.order()
 }
 
-// least is the least price of which nothing newer is known, nil if there is none. Its heap is at hand then.
-func (p *prices) least(version []int32) *cacheEntry {
+// least is the least price, nil if there is none. Its heap is at hand then.
+func (p *prices) least() *cacheEntry {
 	best := -1
 	for i := range p.heaps {
 		p.use(i)
-		for len(p.heap) > 0 && p.top().version != version[p.top().node] {
-			p.pop()
-		}
 		if len(p.heap) > 0 && (best < 0 || p.compare(p.search, p.top(), &p.items[p.heaps[best][0]]) < 0) {
 			best = i
 		}

@@ -24,9 +24,8 @@ type roster struct {
 	opened     bool          // something was asked: lists stay sorted, and touched is kept
 	touched    []int32       // the nodes on which units came or went
 	touchedBy  []UnitID      // who came there, left or otherwise where nobody did
-	keys       []standingKey // scratch of sortByStanding
-	numbers    []uint64
-	here       []UnitID // memory for lists of byNode
+	order      standingOrder // scratch of sortByStanding
+	here       []UnitID      // memory for lists of byNode
 	charges    map[sharedCharge]int32
 	lastCharge sharedCharge // and lastNumber are those that were asked for last
 	lastNumber int32
@@ -105,6 +104,9 @@ const (
 func (r *roster) touch(node int32, by UnitID) {
 	if !r.opened {
 		return // nothing is known of any node
+	}
+	if some := len(r.touched); some == cap(r.touched) { // twice as many at a time, as there are thousands
+		r.touched, r.touchedBy = slices.Grow(r.touched, 1+some), slices.Grow(r.touchedBy, 1+some)
 	}
 	r.touched, r.touchedBy = append(r.touched, node), append(r.touchedBy, by)
 }
@@ -217,34 +219,49 @@ func (r *roster) inLeaf(leaf int32) []UnitID {
 
 // sortByStanding sorts units, the best standing first.
 func (r *roster) sortByStanding(ids []UnitID) {
-	keys := r.keys[:0]
+	r.order.keys = slices.Grow(r.order.keys[:0], len(ids))
 	for _, id := range ids {
-		keys = append(keys, r.units[id].key(id))
+		r.order.add(&r.units[id].EvictionRank, id)
 	}
-	if r.keys = keys; r.sortByNumber(ids) {
+	r.order.sort(ids, r.better)
+}
+
+// A standingOrder sorts units by their standing.
+type standingOrder struct {
+	keys    []standingKey
+	numbers []uint64
+}
+
+// add adds a unit of this rank.
+func (o *standingOrder) add(rank *EvictionRank, id UnitID) { o.keys = append(o.keys, rank.key(id)) }
+
+// sort writes the units that were added into a list of as many, the best standing first. better compares all of the
+// standing of two.
+func (o *standingOrder) sort(ids []UnitID, better func(a, b UnitID) int) {
+	if o.sortByNumber(ids, better) {
 		return
 	}
-	slices.SortFunc(keys, func(a, b standingKey) int {
+	slices.SortFunc(o.keys, func(a, b standingKey) int {
 		if c := a.compare(&b); c != 0 {
 			return c
 		}
-		return r.better(a.id, b.id)
+		return better(a.id, b.id)
 	})
-	for i := range keys {
-		ids[i] = keys[i].id
+	for i := range o.keys {
+		ids[i] = o.keys[i].id
 	}
 }
 
 // sortByNumber sorts units by their keys where class, time and place in the list fit into one
 // number, which is several times as quick; those of one class and time by all of their
 // standing. It says whether they fit.
-func (r *roster) sortByNumber(ids []UnitID) bool {
-	if len(ids) < 2 {
+func (o *standingOrder) sortByNumber(ids []UnitID, better func(a, b UnitID) int) bool {
+	if len(ids) == 0 {
 		return true
 	}
-	least, most := r.keys[0], r.keys[0]
-	for i := range r.keys {
-		k := &r.keys[i]
+	least, most := o.keys[0], o.keys[0]
+	for i := range o.keys {
+		k := &o.keys[i]
 		least.class, most.class = min(least.class, k.class), max(most.class, k.class)
 		least.admitted, most.admitted = min(least.admitted, k.admitted), max(most.admitted, k.admitted)
 	}
@@ -253,14 +270,14 @@ func (r *roster) sortByNumber(ids []UnitID) bool {
 	if bits.Len64(uint64(most.class-least.class))+time+at > 64 {
 		return false
 	}
-	numbers := r.numbers[:0]
-	for i := range r.keys {
-		k := &r.keys[i]
+	numbers := slices.Grow(o.numbers[:0], len(ids))
+	for i := range o.keys {
+		k := &o.keys[i]
 		numbers = append(numbers, (uint64(k.class-least.class)<<time|(uint64(k.admitted)-uint64(least.admitted)))<<at|uint64(i))
 	}
 	slices.Sort(numbers)
 	for i, n := range numbers {
-		ids[i] = r.keys[n&(1<<at-1)].id
+		ids[i] = o.keys[n&(1<<at-1)].id
 	}
 	for from := 0; from < len(ids); {
 		to := from + 1
@@ -268,11 +285,11 @@ func (r *roster) sortByNumber(ids []UnitID) bool {
 			to++
 		}
 		if to > from+1 {
-			slices.SortFunc(ids[from:to], r.better)
+			slices.SortFunc(ids[from:to], better)
 		}
 		from = to
 	}
-	r.numbers = numbers
+	o.numbers = numbers
 	return true
 }
 

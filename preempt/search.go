@@ -484,6 +484,7 @@ func (s *search) proposal() Proposal {
 		return out
 	}
 	t := r.begin(s.ask, s.fit, s.best.kind)
+	out.Justifications = make([]Justification, 0, len(s.best.ids))
 	for _, id := range s.best.victims() {
 		one := r.caseOf(s.ask, id)
 		one.Moves = s.ask.mode == Consolidate

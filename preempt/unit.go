@@ -195,6 +195,12 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	}
 	u := &r.slab[0]
 	*u, r.slab = unit, r.slab[1:]
+	if len(r.units) == cap(r.units) {
+		r.units = slices.Grow(r.units, 1+len(r.units)/2)
+	}
+	if len(r.state) == cap(r.state) {
+		r.state = slices.Grow(r.state, 1+len(r.state)/2)
+	}
 	r.units = append(r.units, u)
 	r.state = append(r.state, r.stateOf(u))
 	if r.whole[u.Leaf] {
@@ -361,36 +367,23 @@ func (r *Evaluator) vacate(id UnitID) error {
 	return r.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible)
 }
 
-// shareWorks says whether some of the units are of one workload.
-func shareWorks(ranks []EvictionRank) bool {
-	works := make([]int32, len(ranks))
-	for i := range ranks {
-		works[i] = ranks[i].Work
-	}
-	slices.Sort(works)
-	return len(slices.Compact(works)) < len(ranks)
-}
-
 // SortToReprieve sorts evicted units in the order in which they find places again
 // (M4): the best standing first, but of one workload the lower step before the
 // higher, whenever it was admitted.
 func SortToReprieve[T any](units []T, standing func(T) EvictionRank) {
-	ranks, keys := make([]EvictionRank, len(units)), make([]standingKey, len(units))
+	var order standingOrder
+	ids, steps := make([]UnitID, len(units)), false
 	for i, u := range units {
-		ranks[i] = standing(u)
-		keys[i] = ranks[i].key(UnitID(i))
+		rank := standing(u)
+		order.add(&rank, UnitID(i))
+		steps = steps || rank.Step > 0
 	}
-	slices.SortFunc(keys, func(a, b standingKey) int {
-		if c := a.compare(&b); c != 0 {
-			return c
-		}
-		return ranks[a.id].compare(&ranks[b.id])
-	})
+	order.sort(ids, func(a, b UnitID) int { return standing(units[a]).Compare(standing(units[b])) })
 	before := slices.Clone(units)
-	for i := range keys {
-		units[i] = before[keys[i].id]
+	for i, id := range ids {
+		units[i] = before[id]
 	}
-	if !shareWorks(ranks) {
+	if !steps { // of no workload there are two
 		return
 	}
 	turns := make(map[int32][]int) // by workload: where its units stand

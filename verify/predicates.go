@@ -137,12 +137,23 @@ func (c *carrying) leave(n *verifiedNode) {
 			n.leave(l, -1)
 		}
 	}
+	var asked []*newcomer
 	for k := range n.newcomers {
-		one, waits := &n.newcomers[k], false
+		one := &n.newcomers[k]
 		for id := range before { // one is enough: order cannot matter
-			waits = waits || one.after.has(id)
+			c.waiting[one] = c.waiting[one] || one.after.has(id)
 		}
-		if c.waiting[one] = waits; forItself(c.verifier, one) || waits && len(n.overfull(one.request, one.task.devices, true, false)) > 0 {
+		switch {
+		case forItself(c.verifier, one):
+			c.claim(n, one)
+		case c.waiting[one]:
+			n.book(one.request, one.task, -1)
+			asked = append(asked, one)
+		}
+	}
+	for _, one := range asked { // who comes first runs where all of them do not fit
+		n.book(one.request, one.task, 1)
+		if len(n.overfull(one.request, one.task.devices, true, false)) > 0 {
 			c.claim(n, one)
 		}
 	}

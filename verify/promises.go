@@ -96,18 +96,25 @@ func (v *promising) readPlaces() {
 	v.on = make(map[*verifiedNode][]*promised)
 	for _, p := range v.list {
 		v.begin = append(v.begin, p.from)
-		p.on = make(map[*verifiedNode][]plannedTask)
-		for _, t := range p.tasks {
-			if p.on[t.node] == nil {
-				p.nodes = append(p.nodes, t.node)
-				v.on[t.node] = append(v.on[t.node], p)
-			}
-			p.on[t.node] = append(p.on[t.node], t)
-			p.charged = mergeCharges(p.charged, charges(t.request, p.form.queue.pool, t.node, t.place.Devices))
+		p.readPlaces()
+		for _, n := range p.nodes {
+			v.on[n] = append(v.on[n], p)
 		}
 	}
 	slices.Sort(v.begin)
 	v.begin = slices.Compact(v.begin)
+}
+
+// readPlaces reads where the promise has its places, and what its queue is charged for them.
+func (p *promised) readPlaces() {
+	p.on = make(map[*verifiedNode][]plannedTask)
+	for _, t := range p.tasks {
+		if p.on[t.node] == nil {
+			p.nodes = append(p.nodes, t.node)
+		}
+		p.on[t.node] = append(p.on[t.node], t)
+		p.charged = mergeCharges(p.charged, charges(t.request, p.form.queue.pool, t.node, t.place.Devices))
+	}
 }
 
 // judgePromises judges all promises of the plan, and returns them; nil is that there are none.
@@ -127,6 +134,7 @@ func judgePromises(v *verifier) *promising {
 		}
 	}
 	judge.readPlaces()
+	judge.changed()
 	judge.readEntries()
 	judge.letIn()
 	judge.waits()
@@ -136,6 +144,7 @@ func judgePromises(v *verifier) *promising {
 				judge.gathered(p)
 			} else {
 				judge.fits(p)
+				judge.comes(p)
 			}
 			for _, o := range p.objections {
 				judge.fail(p.path, o.rule, "%s", o.message)
@@ -178,24 +187,27 @@ func (v *promising) read() {
 			continue
 		}
 		v.canBeKept(at, &r.Promise)
-		from, gathers := micros(r.Promise.At), r.Promise.Rule == allot.ByGathering
-		if gathers {
-			from = v.at
-		}
-		lasts := lastingOf(w.source, f.queue, len(r.Promise.Tasks))
-		ends := after(from, f.queue.pool.inTheWay(lasts))
-		f.closed = reserving{v.verifier}.closedFrom(from, ends, false, w.source, &f)
-		to := f.queue.pool.rounded(after(from, lasts.expected))
-		if gathers {
-			to = forever
-		}
-		v.list = append(v.list, &promised{
-			path: at, source: r, workload: w, form: f, from: from, to: to, since: waitingSince(w.source, v.at), gathers: gathers, entry: noEntry,
-		})
+		v.list = append(v.list, v.promisedBy(at, r, w, f))
 	}
 	v.readStanding()
 	v.readLeaving()
 	v.readClaiming()
+}
+
+// promisedBy is what is promised to a workload in a form.
+func (v *promising) promisedBy(at string, r *allot.PlannedReservation, w *verifiedWorkload, f verifiedForm) *promised {
+	from, gathers := micros(r.Promise.At), r.Promise.Rule == allot.ByGathering
+	if gathers {
+		from = v.at
+	}
+	lasts := lastingOf(w.source, f.queue, len(r.Promise.Tasks))
+	ends := after(from, f.queue.pool.inTheWay(lasts))
+	f.closed = reserving{v.verifier}.closedFrom(from, ends, false, w.source, &f)
+	to := f.queue.pool.rounded(after(from, lasts.expected))
+	if gathers {
+		to = forever
+	}
+	return &promised{path: at, source: r, workload: w, form: f, from: from, to: to, since: waitingSince(w.source, v.at), gathers: gathers, entry: noEntry}
 }
 
 // canBeKept checks that what a host writes into the state of a promise may stand there (V1).

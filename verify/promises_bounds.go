@@ -294,8 +294,8 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	}
 }
 
-// mayStop says whether another, of another queue, stops one while it waits, as the policy has it (O4): it may start in what
-// that one lets go of. Which of two queues is first, their saturation decides (O2), of which nothing is said here.
+// mayStop says whether another, of another queue, stops one while it waits, as the policy has it (O4), or has idle nodes kept
+// from it (P8): it may start in what that one lets go of. Which of two queues is first, their saturation decides (O2), of which nothing is said here.
 func mayStop(head, other *verifiedWorkload) bool {
 	f, leaf := &other.forms[other.source.Reserved.Form], head.forms[head.form].queue
 	if f.queue.pool != leaf.pool || f.queue == leaf {
@@ -308,7 +308,7 @@ func mayStop(head, other *verifiedWorkload) bool {
 	case how == queue.BackfillPreemptible:
 		return f.nonPreemptible && priorityOf(other.source, policy) < priorityOf(head.source, policy)
 	case how == queue.BackfillSingles:
-		return len(f.PodSets) != 1 || f.PodSets[0].Count > 1 || f.PodSets[0].Request.GPU.Count > 1
+		return len(f.PodSets) != 1 || f.PodSets[0].Count > 1 || deviceCount(f.PodSets[0].Request.GPU) > 0
 	default:
 		return how == queue.StrictPool
 	}

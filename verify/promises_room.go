@@ -40,6 +40,14 @@ func (v *promising) fits(p *promised) {
 	}
 }
 
+// comes checks that a promise of which the time has come waits for somebody, as its workload would start else: it would be
+// promised a later time by each solve by nothing but that time passes (B7).
+func (v *promising) comes(p *promised) {
+	if p.from <= v.at && len(p.source.Promise.WaitsFor) == 0 {
+		v.fail(p.path, ruleKept, "its time has come, and %q waits for nobody and does not start", p.workload.source.ID)
+	}
+}
+
 // changesOn are the times from one to another at which more may be in use of a node by what is promised than before:
 // the first of them, and those at which something promised there begins or, as who stands behind it is there
 // again, at which anything begins once it has ended.

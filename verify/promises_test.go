@@ -118,6 +118,15 @@ func promiseMutants() []mutant {
 		{"B7", wide, "no cause", later(allot.Reason{})},
 		{"B7", wide, "nobody overruns", later(allot.Reason{Code: allot.Overruns, Workload: "a"})},
 		{"B7", wide, "all is there", later(allot.Reason{Code: allot.PlaceGone})},
+		{"B7", wide, "nothing has changed", on(promisedWide, func(r *allot.PlannedReservation) {
+			r.Change, r.Cause.Code = allot.PromiseWithdrawn, allot.PromiseChanged
+		})},
+		{"B7", late, "its time has come, and it does not start", func(s *allot.State, p *allot.Plan) {
+			workload(s, "late").PodSets[0].Count = 1
+			r := &p.Reservations[promisedLate].Promise
+			r.At, r.First, r.WaitsFor, r.Tasks = sceneNow, sceneNow, nil, []allot.Placement{at(0, "o", 0)}
+			p.Actions = nil
+		}},
 		{"B7", wide, "told as kept", on(promisedWide, func(r *allot.PlannedReservation) { r.Promise.At = sceneNow.Add(hours(16)) })},
 		{"B7", wide, "told as moved", on(promisedWide, func(r *allot.PlannedReservation) { r.Change = allot.PromiseMoved })},
 		{"B7", wide, "told as earlier", on(promisedWide, func(r *allot.PlannedReservation) { r.Change = allot.PromiseEarlier })},

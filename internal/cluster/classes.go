@@ -29,13 +29,33 @@ func (d *Definition) AddClasses(amounts quota.Amounts, unit gang.Unit) (quota.Am
 
 // GuaranteedTo is what a unit asks in the classes for which its leaf gives a quota: these
 // it may reclaim like resources of their own (Q8).
-func (p *Pool) GuaranteedTo(leaf int32, d *Definition, unit gang.Unit) (out quota.Amounts) {
+func (p *Pool) GuaranteedTo(leaf int32, d *Definition, unit gang.Unit) quota.Amounts {
+	return p.guaranteedTo(d, unit, func(class int) bool { return p.guarantees(int(leaf), class) })
+}
+
+// GuaranteedToSome is what a unit asks in the classes for which some queue gives a quota.
+func (p *Pool) GuaranteedToSome(d *Definition, unit gang.Unit) quota.Amounts {
+	return p.guaranteedTo(d, unit, func(class int) bool {
+		for q := range p.Parent {
+			if p.guarantees(q, class) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// guarantees says whether a queue gives a quota for a class.
+func (p *Pool) guarantees(queue, class int) bool { return p.Guarantees[queue*len(p.Classes)+class] }
+
+// guaranteedTo is what a unit asks in those classes of which guaranteed says so.
+func (p *Pool) guaranteedTo(d *Definition, unit gang.Unit, guaranteed func(class int) bool) (out quota.Amounts) {
 	if !p.Classed() || p.Policy.Shares != fairshare.QuotaThenWeight {
 		return nil
 	}
 	asks, _ := d.AddClasses(nil, unit) // Check bounds every sum
 	for _, a := range asks {
-		if p.Guarantees[int(leaf)*len(p.Classes)+int(a.Resource)-p.Plain] {
+		if guaranteed(int(a.Resource) - p.Plain) {
 			out = append(out, a)
 		}
 	}

@@ -1,6 +1,10 @@
 package cluster
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/allotsched/allot/preempt"
+)
 
 // A TakenWork is what was taken of one workload, task by task and unit by unit.
 type TakenWork struct {
@@ -74,4 +78,16 @@ type TableLists struct {
 	Gains      map[Gain][]int64     // see gainsOf
 	Chain      []int32              // scratch of ChainOf
 	rights     tableRights
+	cases      []preempt.Justification // memory of KeepCase
+}
+
+// KeepCase is a case in memory that lasts, of which thousands are told.
+func (b *Table) KeepCase(c *preempt.Justification) *preempt.Justification {
+	const many = 128
+	cases := b.Known.cases
+	if len(cases) == cap(cases) {
+		cases = make([]preempt.Justification, 0, min(len(b.Takings), many))
+	}
+	b.Known.cases = append(cases, *c)
+	return &b.Known.cases[len(cases)]
 }

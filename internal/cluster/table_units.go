@@ -100,10 +100,14 @@ func (w Booking) Step(i int32) {
 	d := w.Definition(k, k.Current)
 	seats := w.Room.Seats[i]
 	goes := w.goesAlone(k, d, seats)
-	if len(seats) > 1 {
-		slices.SortFunc(seats, func(a, b Seat) int {
-			return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(goes(&a), goes(&b)), w.compareRuns(&a, &b), cmp.Compare(a.Index, b.Index))
-		})
+	order := func(a, b *Seat) int {
+		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(goes(a), goes(b)), w.compareRuns(a, b), cmp.Compare(a.Index, b.Index))
+	}
+	for at := 1; at < len(seats); at++ {
+		if order(&seats[at-1], &seats[at]) > 0 { // seldom, as what starts is in order
+			slices.SortFunc(seats, func(a, b Seat) int { return order(&a, &b) })
+			break
+		}
 	}
 	if !d.Elastic {
 		return // all is the minimum

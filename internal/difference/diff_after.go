@@ -166,7 +166,7 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 			return known.works
 		}
 		if l.listed[l.number[t.Node]] == 0 {
-			l.awaited = append(l.awaited, l.awaitedOn(t.Node, a.Work))
+			l.awaited = cluster.AppendMany(l.awaited, l.awaitedOn(t.Node, a.Work))
 			l.listed[l.number[t.Node]] = int32(len(l.awaited))
 		}
 		at := &l.awaited[l.listed[l.number[t.Node]]-1]

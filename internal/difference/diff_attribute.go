@@ -192,7 +192,7 @@ func (w Difference) TakenBy(d *cluster.Decision, a *cluster.Action, v cluster.Ve
 	t := basisOf(w.Room, w.Room.Takings[chain[0]])
 	w.drawAtEnd(&t)
 	w.figure(&t, a.Form, w.takenFor(&t, w.madeWay(d, a, &t)), len(chain) == 1)
-	first := takerOf(&t)
+	first := w.takerOf(&t)
 	v.Code, v.Pool, v.Reclaim, v.Workload = first.Code, first.Pool, first.Reclaim, first.Workload
 	if len(chain) == 1 {
 		return v
@@ -201,7 +201,7 @@ func (w Difference) TakenBy(d *cluster.Decision, a *cluster.Action, v cluster.Ve
 	for _, at := range chain[1:] {
 		next := w.Room.Takings[at]
 		w.drawAtEnd(&next)
-		v.Chain = append(v.Chain, takerOf(&next))
+		v.Chain = append(v.Chain, w.takerOf(&next))
 	}
 	v.Workload = v.Chain[len(chain)-1].Workload
 	return v
@@ -237,10 +237,10 @@ func comesFar(p *cluster.Pool, t *cluster.Taking, line, own int64) bool {
 }
 
 // takerOf tells one taking of a chain.
-func takerOf(t *cluster.Taking) cluster.Taker {
+func (w Difference) takerOf(t *cluster.Taking) cluster.Taker {
 	out := cluster.Taker{Workload: t.Beneficiary, Code: t.Code, Pool: t.Pool}
-	if c := t.Is; c.Subtree >= 0 && c.Resource >= 0 {
-		out.Reclaim = &c
+	if t.Is.Subtree >= 0 && t.Is.Resource >= 0 {
+		out.Reclaim = w.Room.KeepCase(&t.Is)
 	}
 	return out
 }

@@ -359,11 +359,13 @@ func (s preempting) undone(start func() bool) bool {
 
 // shortOf lists the divided resources that the nodes would not give even if
 // the unit asked for one alone; if there is none, all that it asks. Behind them are the
-// classes of these that it may reclaim (Q8).
+// classes of these that it may reclaim. Who is short of nothing but a resource that is guaranteed to others
+// by class alone is short of nothing that it has a right to (Q8).
 func (s preempting) shortOf(d *cluster.Definition, b *preempt.Preemptor) []int32 {
 	p := s.pool
+	guaranteed := p.GuaranteedToSome(d, b.Add)
 	classed := func(r int32) bool {
-		return slices.ContainsFunc(b.Classes, func(a quota.Amount) bool { return p.Classes[int(a.Resource)-p.Plain].Plain == r })
+		return slices.ContainsFunc(guaranteed, func(a quota.Amount) bool { return p.Classes[int(a.Resource)-p.Plain].Plain == r })
 	}
 	var short []int32
 	for _, a := range b.Asks {

@@ -72,21 +72,21 @@ func (n *upcoming) ofHolders() {
 	}
 }
 
-// ofHolder notes when a workload that holds something, and stays, may be taken.
+// ofHolder notes when a workload that holds something, and stays, may be taken. Most are protected for no time and run
+// in full: of these nobody looks where they stand.
 func (n *upcoming) ofHolder(i int32) {
-	k, seats := &n.Works[i], n.Room.Seats[i]
-	if len(seats) == 0 {
-		return
-	}
+	k := &n.Works[i]
 	f := n.FormOf(k, k.Current)
 	p := n.Pools[f.Pool]
-	for at := range seats {
-		if !f.NonPreemptible {
-			n.note(cluster.TimeAfterSeconds(seats[at].Admitted, p.Runtimes[f.Queue].Preempt))
-			n.note(cluster.TimeAfterSeconds(seats[at].Admitted, p.Runtimes[f.Queue].Reclaim))
+	runtime, grace := &p.Runtimes[f.Queue], p.Policy.StaleGangGrace
+	if !f.NonPreemptible && (runtime.Preempt.Given() || runtime.Reclaim.Given()) {
+		for at := range n.Room.Seats[i] {
+			admitted := n.Room.Seats[i][at].Admitted
+			n.note(cluster.TimeAfterSeconds(admitted, runtime.Preempt))
+			n.note(cluster.TimeAfterSeconds(admitted, runtime.Reclaim))
 		}
 	}
-	if grace := p.Policy.StaleGangGrace; grace.Given() && isPartial(n.World, k) {
+	if grace.Given() && isPartial(n.World, k) && len(n.Room.Seats[i]) > 0 {
 		n.note(cluster.TimeAfterSeconds(partialSince(n.World, k), grace))
 	}
 }

@@ -15,7 +15,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		return nil
 	}
 	k := &s.world.Works[it.ID]
-	exposed, err := s.laying().exposes(it)
+	not, err := s.laying().mayNotYet(it)
 	if err != nil {
 		return err
 	}
@@ -26,13 +26,13 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 		if err := s.layAgain(); err != nil {
 			return err
 		}
-		s.promises.from = exposed.from
+		s.promises.from = not.from
 		made := s.make(k, it)
 		if s.promises.from = 0; !made {
 			return nil
 		}
 	} else {
-		s.laying().heed(p, exposed)
+		s.laying().heed(p, not)
 	}
 	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)
@@ -152,6 +152,7 @@ func (s promising) improve() (moved bool, err error) {
 	if err := s.layAgain(); err != nil || len(s.promises.list) == 0 {
 		return false, err
 	}
+	apart := make(map[apartHeld]bool)
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
@@ -159,8 +160,9 @@ func (s promising) improve() (moved bool, err error) {
 			if stays || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
 				continue
 			}
-			if s.earlier(p) {
+			if s.earlier(p, apart) {
 				some = true
+				clear(apart)
 			} else {
 				p.tried = s.pool.Freed + 1
 			}
@@ -177,8 +179,8 @@ func (s promising) improve() (moved bool, err error) {
 	return moved, nil
 }
 
-// earlier tries one promise earlier.
-func (s promising) earlier(p *promise) bool {
+// earlier tries one promise earlier, where it is known of some others whether they stand.
+func (s promising) earlier(p *promise, apart map[apartHeld]bool) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || other.isBeyond(p) })
 	before := *p
 	before.stays = slices.Clone(p.stays)
@@ -187,7 +189,8 @@ func (s promising) earlier(p *promise) bool {
 		s.gathering().knowTime(p)
 		window.Before, window.Duration = placement.Never, s.laying().lasts(p)
 	}
-	found := !s.forgoing().stillNone(p) && s.seek(p, window)
+	by := seeker{sparing: s.sparing(), p: p, apart: apart}
+	found := !s.forgoing().stillNone(p) && by.seek(window)
 	if !found {
 		before.soughtAll = p.soughtAll && !p.gathers
 		*p = before

@@ -193,6 +193,30 @@ type notYet struct {
 	why  *cluster.Verdict
 }
 
+// mayNotYet says whether a workload that has been refused may not start as things stand for the sake of another, and from when on.
+func (s laying) mayNotYet(it queue.Item) (notYet, error) {
+	if not := s.keptOff(it); not.why != nil {
+		return not, nil
+	}
+	return s.exposes(it)
+}
+
+// keptOff says whether idle nodes are kept from a workload for a head before it (P8): it may start there once that one has.
+func (s laying) keptOff(it queue.Item) (not notYet) {
+	k := &s.world.Works[it.ID]
+	head := s.enqueuing().keptOff(it.ID, it.Form)
+	if head == cluster.None || !s.world.Definition(k, it.Form).GPU {
+		return not
+	}
+	why := cluster.NewVerdict(cluster.Yields, it.Form, s.index)
+	why.Workload = head
+	not.why, not.from = &why, cluster.Never
+	if p := s.of(head); p != nil && !p.gathers {
+		not.from = p.at
+	}
+	return not
+}
+
 // exposes says whether a workload that has been refused may not start as things stand, since that would give somebody a
 // right to what ran (M9): it can when something has ended, at the earliest.
 func (s laying) exposes(it queue.Item) (not notYet, err error) {
@@ -220,7 +244,7 @@ func (s laying) heed(p *promise, not notYet) {
 	case not.why == nil && p.from > 0 && s.phase != withinLines:
 		p.from, p.tried, p.sought = 0, 0, 0
 		return
-	case not.why == nil || !s.behind().hasComeFor(p):
+	case not.why == nil || p.at >= not.from:
 		return
 	}
 	s.promises.profile.Release(p.work)

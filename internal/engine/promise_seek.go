@@ -13,8 +13,12 @@ type seeker struct {
 	sparing
 	p   *promise
 	had []placement.Stay // where it is held, which is not in its way, or nil
-	// beside are the others that are known to stand, or not to, beside it where it is held.
+	// beside are the others that are known to stand, or not to, beside it where it is held; apart those of whom the
+	// same is known of all that is held, whoever is sought a time of as many rights.
 	beside map[besideHeld]bool
+	apart  map[apartHeld]bool
+	// alone is [seeker.isAlone], once that is known.
+	alone, knowsAlone bool
 }
 
 // devicesTaken are by node the whole devices of the places at hand, and the nodes of which there are any.
@@ -29,15 +33,29 @@ type besideHeld struct {
 	surely int64
 }
 
+// An apartHeld is who has no node in common with a promise where that is held, and whether those beyond their lines
+// are lifted for it.
+type apartHeld struct {
+	other  *promise
+	lifted bool
+}
+
 // seek finds the earliest time and places of a promise in a window.
 func (s promising) seek(p *promise, window placement.Window) bool {
+	by := seeker{sparing: s.sparing(), p: p, apart: make(map[apartHeld]bool)}
+	return by.seek(window)
+}
+
+// seek is [promising.seek] with what is known of others.
+func (s *seeker) seek(window placement.Window) bool {
+	p := s.p
 	return s.behind().laid(p, func() (found bool) {
 		defer s.behind().seek(p.work)()
-		by := seeker{sparing: s.sparing(), p: p}
+		s.had, s.beside, s.knowsAlone = nil, nil, false // it may have been laid before
 		if !p.lost && s.of(p.work) == p {
-			by.had = slices.Clone(p.stays)
+			s.had = slices.Clone(p.stays)
 		}
-		s.promises.profile.Without(p.work, func() { found = by.seekIn(window) })
+		s.promises.profile.Without(p.work, func() { found = s.seekIn(window) })
 		return found
 	})
 }
@@ -121,7 +139,7 @@ func (s *seeker) leavesOthers() bool {
 	if p.gathers || s.promises.foresees { // its window is free for as long as it may last
 		return true
 	}
-	surely, ends, alone := s.surely(p), s.until(p), !s.behind().some() && s.allLetIn(p)
+	surely, ends, alone := s.surely(p), s.until(p), s.isAlone()
 	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
 			!(alone && !share(other, p)) && // it has nothing to do with that one
@@ -129,21 +147,47 @@ func (s *seeker) leavesOthers() bool {
 	})
 }
 
+// isAlone says whether others have to do with the promise only where they have a node in common with it.
+func (s *seeker) isAlone() bool {
+	if !s.knowsAlone || s.pool.Classed() { // what its queues are charged, its places decide
+		s.alone, s.knowsAlone = !s.behind().some() && s.allLetIn(s.p), true
+	}
+	return s.alone
+}
+
 // stoodBeside says whether another stands beside the promise where that is held, if it is held anywhere.
 func (s *seeker) stoodBeside(other *promise) bool {
 	if s.had == nil {
 		return true
 	}
-	of := besideHeld{other, s.surely(s.p)}
-	stood, known := s.beside[of]
-	if !known {
-		if s.beside == nil {
-			s.beside = make(map[besideHeld]bool)
-		}
-		stood = s.standsBeside(other, s.p, s.had)
-		s.beside[of] = stood
+	stood, known := s.knownBeside(other)
+	if known {
+		return stood
 	}
+	stood = s.standsBeside(other, s.p, s.had)
+	if s.isApart(other) {
+		s.apart[apartHeld{other, s.p.entitled}] = stood
+		return stood
+	}
+	if s.beside == nil {
+		s.beside = make(map[besideHeld]bool)
+	}
+	s.beside[besideHeld{other, s.surely(s.p)}] = stood
 	return stood
+}
+
+// knownBeside is stoodBeside as far as it is known.
+func (s *seeker) knownBeside(other *promise) (stood, known bool) {
+	if stood, known = s.beside[besideHeld{other, s.surely(s.p)}]; !known && s.isApart(other) {
+		stood, known = s.apart[apartHeld{other, s.p.entitled}]
+	}
+	return stood, known
+}
+
+// isApart says whether it makes no difference to another how long the promise lasts where it is held, or whether it
+// is there at all.
+func (s *seeker) isApart(other *promise) bool {
+	return !other.gathers && !s.pool.Classed() && s.isAlone() && !s.promises.profile.SomeBehind() && !share(other, &promise{stays: s.had})
 }
 
 // refuses is a sound bound: whether the promise would be in the way of another at a time on the places that were
@@ -155,16 +199,15 @@ func (s *seeker) refuses(at int64) (refuses bool) {
 	}
 	before := p.at
 	p.at = at
+	defer func() { p.at = before }()
 	surely, ends := s.surely(p), s.until(p)
-	p.at = before
 	refuses = slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		if other == p || other.gathers || other.at < ends || other.at >= surely {
 			return false
 		}
-		stood := s.had == nil || s.beside[besideHeld{other, surely}] // it is found out in time where it is not known
-		return stood && slices.ContainsFunc(s.promises.profile.Held(other.work), func(one placement.Stay) bool {
+		return slices.ContainsFunc(s.promises.profile.Held(other.work), func(one placement.Stay) bool {
 			return taken.by[one.Place.Node]&one.Place.Devices != 0 && s.pool.Index.Whole(one.Shape)
-		})
+		}) && s.surelyStood(other)
 	})
 	for _, v := range taken.nodes {
 		taken.by[v] = 0
@@ -172,6 +215,12 @@ func (s *seeker) refuses(at int64) (refuses bool) {
 	taken.nodes = taken.nodes[:0]
 	p.soughtAll = p.soughtAll && !refuses
 	return refuses
+}
+
+// surelyStood is stoodBeside where that is known to be so; else it is found out in time.
+func (s *seeker) surelyStood(other *promise) bool {
+	stood, _ := s.knownBeside(other)
+	return s.had == nil || stood
 }
 
 // takeWhole notes the whole devices of the places that were found, if there are any.

@@ -19,7 +19,7 @@ func (s reprieving) putBackAll() error {
 	if len(w.Room.Out) == 0 {
 		return redivide(w, s.decision)
 	}
-	own, others := make([]cluster.OutUnit, 0, len(w.Room.Out)), make([]cluster.OutUnit, 0, len(w.Room.Out))
+	own, others := make([]cluster.OutUnit, 0, len(w.Room.Out)), []cluster.OutUnit(nil)
 	for _, o := range w.Room.Out {
 		if o.Pool == s.index {
 			own = append(own, o)
@@ -28,6 +28,7 @@ func (s reprieving) putBackAll() error {
 		}
 	}
 	preempt.SortToReprieve(own, cluster.OutUnit.Standing)
+	stay := own[:0]
 	for i := range own {
 		if startedAnew(w, &own[i]) {
 			continue
@@ -40,18 +41,23 @@ func (s reprieving) putBackAll() error {
 			s.decision.Changed = true
 		} else {
 			own[i].Tried = s.pool.UntilChanged()
-			others = append(others, own[i])
+			stay = append(stay, own[i])
 		}
 	}
-	w.Room.Out = others
+	if w.Room.Out = stay; len(others) > 0 {
+		w.Room.Out = append(others, stay...)
+	}
 	return redivide(w, s.decision)
 }
 
 // comesBack puts one unit of the pool's victims back, whole or else what of it ran.
 func (s reprieving) comesBack(o *cluster.OutUnit) (back bool, err error) {
 	back, err = s.putBack(o, oldPlace)
-	if home, moved := whereItRan(o, s.world); moved && !back && err == nil {
-		back, err = s.putBack(&home, oldPlace)
+	if back || err != nil {
+		return back, err
+	}
+	if home := whereItRan(o, s.world); home != nil {
+		back, err = s.putBack(home, oldPlace)
 	}
 	if !back && err == nil {
 		back, err = freeStarts(s).comeBack(o)
@@ -59,31 +65,34 @@ func (s reprieving) comesBack(o *cluster.OutUnit) (back bool, err error) {
 	if !back && err == nil && s.enoughFree(o.Unit) {
 		back, err = s.putBack(o, newPlace)
 	}
-	partly, some := asItRan(o, s.Solver)
-	if back || err != nil || !some {
+	if back || err != nil {
 		return back, err
 	}
-	if back, err = s.putBack(&partly, oldPlace); back || err != nil {
+	partly := asItRan(o, s.Solver)
+	if partly == nil {
+		return false, nil
+	}
+	if back, err = s.putBack(partly, oldPlace); back || err != nil {
 		return back, err
 	}
-	return freeStarts(s).comeBack(&partly)
+	return freeStarts(s).comeBack(partly)
 }
 
 // whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may have
-// gone since.
-func whereItRan(o *cluster.OutUnit, w *cluster.World) (home cluster.OutUnit, moved bool) {
+// gone since. It is nil where it had not.
+func whereItRan(o *cluster.OutUnit, w *cluster.World) *cluster.OutUnit {
+	moved := false
 	for at := range o.Seats {
 		one := &o.Seats[at]
 		if !w.Booking().Ran(one) {
-			return home, false
+			return nil
 		}
 		moved = moved || one.Where() != w.Holdings[one.Origin].Where()
 	}
 	if !moved || len(o.Seats) != len(o.Unit.Tasks) {
-		return home, false
+		return nil
 	}
-	u := *o.Unit
-	home = *o
+	home, u := *o, *o.Unit
 	home.Unit, home.Seats, u.Tasks = &u, slices.Clone(o.Seats), slices.Clone(u.Tasks)
 	for at := range home.Seats {
 		one := &home.Seats[at]
@@ -91,7 +100,7 @@ func whereItRan(o *cluster.OutUnit, w *cluster.World) (home cluster.OutUnit, mov
 		one.Node, one.Devices, one.Pipelined, one.Behind, one.Commit = h.Node, h.Devices, false, h.Behind, cluster.None
 		u.Tasks[at].Place = one.Place(w)
 	}
-	return home, true
+	return &home
 }
 
 // enoughFree is a bound: where less is free on all nodes together than a unit of one task holds,
@@ -106,33 +115,32 @@ func (s reprieving) enoughFree(u *preempt.Unit) bool {
 // asItRan is the part of a unit that ran, where this solve had completed it (G1), or had it
 // grown from between two rungs (L1): that start has cost nothing, and what ran comes back without it. What ran
 // below its minimum was one unit (M6): what ran above the minimum, now that there was one, comes back with it.
-func asItRan(o *cluster.OutUnit, s *Solver) (cluster.OutUnit, bool) {
-	if o.Status != cluster.Complete {
-		return cluster.OutUnit{}, false
+// It is nil where nothing of it was started, as of most.
+func asItRan(o *cluster.OutUnit, s *Solver) *cluster.OutUnit {
+	if o.Status != cluster.Complete || !slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Origin < 0 }) {
+		return nil
 	}
 	part, u := *o, *o.Unit
 	part.Unit, part.Seats = &u, nil
 	u.Tasks, u.Charge = nil, nil
-	if started, ok := addWhatRan(&part, o, s); !ok || !started || len(u.Tasks) == 0 {
-		return cluster.OutUnit{}, false
+	if !addWhatRan(&part, o, s) || len(u.Tasks) == 0 {
+		return nil
 	}
 	if u.Step > 0 {
-		return part, true
+		return &part
 	}
 	if part.Status = cluster.Waiting; s.reprieving().hadItsMinimum(o) {
-		return cluster.OutUnit{}, false
+		return nil
 	}
 	for i := range s.world.Room.Out {
-		if above := &s.world.Room.Out[i]; above.Unit.Work == u.Work && above.Unit.Step > 0 {
-			if _, ok := addWhatRan(&part, above, s); !ok {
-				return cluster.OutUnit{}, false
-			}
+		if above := &s.world.Room.Out[i]; above.Unit.Work == u.Work && above.Unit.Step > 0 && !addWhatRan(&part, above, s) {
+			return nil
 		}
 	}
 	if s.pool.Counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(s.pool.Width - 1), Value: 1})
 	}
-	return part, true
+	return &part
 }
 
 // hadItsMinimum says whether the workload of a unit held its minimum before this solve, with what it
@@ -150,24 +158,22 @@ func (s reprieving) hadItsMinimum(o *cluster.OutUnit) bool {
 	return d.Gang.AtMinimum(held)
 }
 
-// addWhatRan adds to a unit what of another one ran, and says whether some of that was started in this solve; ok is that
-// all else of it ran.
-func addWhatRan(to, of *cluster.OutUnit, s *Solver) (started, ok bool) {
+// addWhatRan adds to a unit what of another one ran, and says whether all else of that was started in this solve.
+func addWhatRan(to, of *cluster.OutUnit, s *Solver) bool {
 	if len(of.Unit.Tasks) != len(of.Seats) {
-		return false, false
+		return false
 	}
 	for at, one := range of.Seats {
 		switch {
 		case one.Origin < 0:
-			started = true
 			continue
 		case !s.world.Booking().Ran(&one):
-			return false, false
+			return false
 		}
 		to.Seats, to.Unit.Tasks = append(to.Seats, one), append(to.Unit.Tasks, of.Unit.Tasks[at])
 		to.Unit.Charge = cluster.Plus(to.Unit.Charge, of.Unit.Tasks[at].Charge, len(to.Unit.Tasks))
 	}
-	return started, true
+	return true
 }
 
 // startedAnew says whether the workload has started again since, so that

@@ -164,13 +164,19 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	tree := s.pool.Tree
 	m := tree.Mark()
 	defer tree.Undo(m)
-	gone := letGo{outs: s.behind().outs()}
-	for _, one := range s.useOverTime() {
-		ends := s.promises.profile.Round(one.until) <= at
-		if !ends && s.promises.seeking == 0 {
-			break
+	gone, uses := letGo{outs: s.behind().outs()}, s.useOverTime()
+	over, _ := slices.BinarySearchFunc(uses, at, func(one ended, at int64) int {
+		if s.promises.profile.Round(one.until) <= at {
+			return -1
 		}
-		if (ends || slices.Contains(one.behind, s.promises.seeking-1)) && !gone.has(&one) {
+		return 1
+	})
+	if s.promises.seeking == 0 || !s.behind().some() {
+		uses = uses[:over]
+	}
+	for i := range uses {
+		one := &uses[i]
+		if (i < over || slices.Contains(one.behind, s.promises.seeking-1)) && !gone.has(one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}

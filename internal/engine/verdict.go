@@ -12,15 +12,23 @@ import (
 // tellActions adds to the actions what is known when all is decided: why they are
 // needed, and what becomes of who is evicted.
 func tellActions(w *cluster.World, d *cluster.Decision) {
+	needsWhy := func(a *cluster.Action) bool { return a.Code != 0 || a.Taking != 0 }
+	some := 0
+	for i := range d.Actions {
+		if needsWhy(&d.Actions[i]) {
+			some++
+		}
+	}
+	whys := make([]cluster.Verdict, 0, some) // there may be very many
 	for i := range d.Actions {
 		a := &d.Actions[i]
 		a.Behind = behindWhom(d, a)
 		if a.Kind == cluster.Evict { // what was cut starts again in this plan
 			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.Cut && !startsAgain(w, a.Work) // in this plan
 		}
-		if a.Code != 0 || a.Taking != 0 {
-			why := verdictOf(w, d, a)
-			a.Why = &why
+		if needsWhy(a) {
+			whys = append(whys, verdictOf(w, d, a))
+			a.Why = &whys[len(whys)-1]
 		}
 	}
 }

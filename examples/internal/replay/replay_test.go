@@ -602,7 +602,7 @@ func TestHalfInterrupted(t *testing.T) {
 }
 
 // TestInputsAreLetGo: of a sweep one input is there at a time that its runs share, where they are
-// carried out one after the other, and none is left.
+// carried out one after the other, and none is left. Each is made once, the first before the first run.
 func TestInputsAreLetGo(t *testing.T) {
 	o, err := parse([]string{"-jobs", "30", "-nodes", "2", "-policies", "fifo,osmo", "-seeds", "1-3", "-loads", "100,200"})
 	if err != nil {
@@ -620,8 +620,20 @@ func TestInputsAreLetGo(t *testing.T) {
 		}
 		return some
 	}
+	if len(there()) != 1 || s.runs[0].of.make != nil {
+		t.Errorf("%d inputs are there before the first run", len(there()))
+	}
+	made := make(map[*sharedInput]int)
+	for i := 2; i < len(s.runs); i += 2 {
+		of := s.runs[i].of
+		makes := of.make
+		of.make = func() (*sim.Input, error) { made[of]++; return makes() }
+	}
 	var before *sim.Input
 	for i, r := range s.runs {
+		if i%2 == 1 && i > 1 && made[r.of] != 1 {
+			t.Errorf("run %d: its input was made %d times", i, made[r.of])
+		}
 		err := s.one(context.Background(), r, func(sim.Progress) {
 			some := there()
 			if len(some) != 1 || some[0] != r.of.in || i%2 == 1 && some[0] != before {
@@ -633,8 +645,31 @@ func TestInputsAreLetGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if some := there(); len(some) != 0 || before == nil {
-		t.Errorf("%d inputs are left", len(some))
+	if some := there(); len(some) != 0 || before == nil || len(made) != 5 {
+		t.Errorf("%d inputs are left of %d", len(some), len(made))
+	}
+}
+
+// TestInputsThatFail: an input that comes later and cannot be made fails its runs alone.
+func TestInputsThatFail(t *testing.T) {
+	o, err := parse([]string{"-jobs", "30", "-nodes", "2", "-policies", "fifo,osmo", "-seeds", "1-2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSweep(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := errors.New("it cannot be made")
+	s.runs[2].of.make = func() (*sim.Input, error) { return nil, wrong }
+	s.CarryOut(context.Background(), NewMeter(io.Discard, false, time.Now, s.Runs()))
+	for i, r := range s.runs {
+		if i < 2 && r.err != nil || i >= 2 && !errors.Is(r.err, wrong) {
+			t.Errorf("run %d: %v", i, r.err)
+		}
+	}
+	if s.Failed() == nil {
+		t.Error("nothing is said of runs that failed")
 	}
 }
 

@@ -42,24 +42,26 @@ type oneRun struct {
 	err       error
 }
 
-// A sharedInput is the input that the runs of a load and a seed share. It is made to be checked, and again when the
-// first of them needs it, and let go with the last: of a long sweep there are never many.
+// A sharedInput is the input that the runs of a load and a seed share. It is made and checked once, when the first of
+// them needs it, and let go with the last: of a long sweep there are never many.
 type sharedInput struct {
-	make   func() (*sim.Input, error)
-	quotas bool // some queue has one of GPUs
+	make   func() (*sim.Input, error) // nil once it was
+	quotas bool                       // some queue has one of GPUs
 	mutex  sync.Mutex
 	in     *sim.Input
-	left   int // runs that have not ended
+	err    error // for which there is no input
+	left   int   // runs that have not ended
 }
 
 // take is for a run that begins.
 func (i *sharedInput) take() (in *sim.Input, err error) {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	if i.in == nil {
-		i.in, err = i.make()
+	if i.make != nil {
+		i.in, i.err = i.make()
+		i.make = nil // the trace as well
 	}
-	return i.in, err
+	return i.in, i.err
 }
 
 // done is for a run that has ended.
@@ -67,7 +69,7 @@ func (i *sharedInput) done() {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	if i.left--; i.left == 0 {
-		i.in, i.make = nil, nil // the trace as well
+		i.in = nil
 	}
 }
 
@@ -80,8 +82,9 @@ func (r *oneRun) name() string {
 	return name
 }
 
-// NewSweep reads or makes the traces and checks that each scheduler can run them. What one of
-// them cannot run is left out for all, or refused.
+// NewSweep reads the traces, and checks of each that each scheduler can run it, or of what is made, at the first load
+// and with the first seed. The others are made and checked as their runs begin, and what cannot be run fails these. What
+// one of the schedulers cannot run is left out for all, or refused.
 func NewSweep(o *Options) (*Sweep, error) {
 	s := &Sweep{Options: o}
 	if len(o.seeds) > 1 && !o.byChance() {
@@ -113,34 +116,39 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 	if slices.ContainsFunc(s.runs, func(r *oneRun) bool { return r.trace == name }) {
 		return fmt.Errorf("two traces are named %q", name)
 	}
+	first := len(s.runs)
 	for _, load := range s.loads {
 		for _, seed := range s.seeds {
-			of := &sharedInput{make: func() (*sim.Input, error) { return s.input(own, seed, load) }, left: len(s.schedulers)}
-			in, err := of.make()
-			if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
-				err = fmt.Errorf("%w\n\t-leave-out runs the rest", s.unfit(in))
-			}
-			if err != nil {
-				return err
-			}
-			if of.quotas = hasQuotas(in); len(s.runs) == 0 {
-				of.in = in // it is needed at once
-			}
+			of := &sharedInput{make: func() (*sim.Input, error) { return s.whole(own, seed, load) }, left: len(s.schedulers)}
 			for _, scheduler := range s.schedulers {
 				s.runs = append(s.runs, &oneRun{trace: name, of: of, scheduler: scheduler, seed: seed, load: load})
 			}
 		}
 	}
+	in, err := s.runs[first].of.take()
+	if err != nil {
+		return err
+	}
+	for _, r := range s.runs[first:] { // all are of one cluster
+		r.of.quotas = hasQuotas(in)
+	}
 	return nil
 }
 
-// unfit is the error of an input of which something cannot be run.
-func (o *Options) unfit(in *sim.Input) error {
-	bad := &sim.BadInputError{List: in.LeftOut}
-	if o.ListAll {
-		bad.Printed = len(bad.List)
+// whole is input, with an error where something of it is left out that is not to be.
+func (s *Sweep) whole(own *sim.Input, seed uint64, load int64) (*sim.Input, error) {
+	in, err := s.input(own, seed, load)
+	if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
+		bad := &sim.BadInputError{List: in.LeftOut}
+		if s.ListAll {
+			bad.Printed = len(bad.List)
+		}
+		err = fmt.Errorf("%w\n\t-leave-out runs the rest", bad)
 	}
-	return bad
+	if err != nil {
+		return nil, err
+	}
+	return in, nil
 }
 
 // input is the trace of a seed and a load, as all schedulers can run it.

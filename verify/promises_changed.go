@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/allotsched/allot"
+)
+
+// Whether a promise that is told to be later, or gone, as something has changed could not be kept as it was is judged
+// here (B7): as far as that can be seen of what it was, beside all that has a place and is promised after the plan.
+
+// changed judges those of which that is told.
+func (v *promising) changed() {
+	for i := range v.plan.Reservations {
+		r := &v.plan.Reservations[i]
+		if r.Cause.Code != allot.PromiseChanged || r.Change != allot.PromiseLater && r.Change != allot.PromiseWithdrawn {
+			continue
+		}
+		if w := v.workloads[r.Workload]; w != nil && w.source.Reserved != nil && v.couldBeKept(w) {
+			v.fail(listPath("reservations", i), ruleKept, "what %q was promised could be kept as it was", r.Workload)
+		}
+	}
+}
+
+// couldBeKept says whether what the state has promised to a workload could be kept.
+func (v *promising) couldBeKept(w *verifiedWorkload) bool {
+	was := *w.source.Reserved
+	if was.Form < 0 || was.Form >= len(w.forms) || was.Rule == allot.ByGathering {
+		return false // what is gathered goes with what it is gathered of
+	}
+	f := w.forms[was.Form]
+	if !f.queue.pool.promises() || v.wereTooMany(f.queue) {
+		return false
+	}
+	was.At = time.UnixMicro(max(micros(was.At), v.at)).UTC()
+	p := v.promisedBy("", &allot.PlannedReservation{Workload: w.source.ID, Change: allot.PromiseMoved, Promise: was}, w, f)
+	return !v.objects(func() {
+		if v.names(p); p.unsettled {
+			return
+		}
+		v.places(p)
+		v.together(p)
+		p.readPlaces()
+		defer v.without(w, p.nodes)()
+		v.fits(p)
+	})
+}
+
+// wereTooMany says whether the state has more promises than the policy makes, in the pool or to a queue.
+func (v *promising) wereTooMany(of *verifiedQueue) bool {
+	all, own, r := 0, 0, &of.pool.policy.Reserve
+	for _, w := range v.workOrder {
+		if was := w.source.Reserved; was != nil && was.Form >= 0 && was.Form < len(w.forms) && w.forms[was.Form].queue.pool == of.pool {
+			all++
+			if w.forms[was.Form].queue == of {
+				own++
+			}
+		}
+	}
+	return all > depthOf(r) || r.MaxPromises > 0 && own > r.MaxPromises
+}
+
+// objects says whether anything fails in what is judged, of which nothing is told.
+func (v *promising) objects(judge func()) bool {
+	before := v.found
+	v.found = nil
+	judge()
+	some := len(v.found) > 0
+	v.found = before
+	return some
+}
+
+// without takes what is promised to a workload off some nodes, and returns what puts it back.
+func (v *promising) without(w *verifiedWorkload, nodes []*verifiedNode) (end func()) {
+	before := make([][]*promised, len(nodes))
+	for k, n := range nodes {
+		before[k] = v.on[n]
+		v.on[n] = slices.DeleteFunc(slices.Clone(v.on[n]), func(p *promised) bool { return p.workload == w })
+	}
+	return func() {
+		for k, n := range nodes {
+			v.on[n] = before[k]
+		}
+	}
+}
