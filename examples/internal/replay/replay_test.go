@@ -391,6 +391,17 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestTitle: one job is not several.
+func TestTitle(t *testing.T) {
+	o, err := parse([]string{"-jobs", "1", "-nodes", "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := (&Sweep{Options: o}); s.Title() != "1 job like those of philly on 1 node" {
+		t.Error(s.Title())
+	}
+}
+
 // TestNobodyEnded: of a run in which nobody has ended the tables tell no figures of those who
 // have, the wide one too, and how many have not, in the means as well.
 func TestNobodyEnded(t *testing.T) {
