@@ -16,6 +16,7 @@ func (e *engine) carryOut(f *flight, keep []bool) error {
 	plan := f.plan
 	failed := make(map[string]bool) // workloads that keep places which the plan wanted
 	missed := false
+	clear(e.stood)
 	for i := range plan.Actions {
 		a := &plan.Actions[i]
 		if keep != nil && !keep[i] || e.fails(a, failed) {
@@ -92,6 +93,7 @@ func named(list []allot.Placement, t *allot.Task, claimed bool) bool {
 // place gives tasks their places, or claims them.
 func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 	w := e.workload(j)
+	goesOn := len(a.After) > 0 && w.Form == a.Form
 	w.Form = a.Form
 	for i := range a.Tasks {
 		p := &a.Tasks[i]
@@ -105,13 +107,34 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 			}
 			continue
 		}
-		e.addTask(j, allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Until: a.Until, Behind: a.Behind})
+		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Until: a.Until, Behind: a.Behind}
+		if goesOn {
+			e.goesOn(j, &t)
+		}
+		e.addTask(j, t)
 	}
 	if phase == allot.Running {
 		w.WaitingSince = time.Time{}
 	}
 	if start := j.costs(e).Start; phase == allot.Running && start > 0 && j.runs() {
 		e.join(j, a.Tasks, after(e.now, start))
+	}
+}
+
+// goesOn has a task be since when it was that the plan at hand has evicted so that others can
+// move, and places anew (B1).
+func (e *engine) goesOn(j *job, t *allot.Task) {
+	stood := e.stood[j.index]
+	k := slices.IndexFunc(stood, func(was allot.Task) bool { return was.PodSet == t.PodSet && was.Index == t.Index })
+	if k < 0 {
+		return
+	}
+	t.Since, t.Started = stood[k].Since, stood[k].Started
+	if t.Started.IsZero() {
+		t.Started = cmp.Or(t.Since, time.Unix(0, 0).UTC())
+	}
+	if t.Phase == allot.Running {
+		starts(t, e.instant())
 	}
 }
 
@@ -203,6 +226,7 @@ func (e *engine) evict(j *job, a *allot.Action) {
 		w.Retries = quota.Of(w.Retries.Amount() - 1)
 	}
 	e.filter(j, func(k int) bool { return w.Tasks[k].Phase != allot.Claimed })
+	e.stood[j.index] = slices.DeleteFunc(slices.Clone(w.Tasks), func(t allot.Task) bool { return t.Phase != allot.Running })
 	e.release(j, a.Tasks, grace)
 	e.settle(j)
 }

@@ -55,13 +55,16 @@ type BadInputError struct {
 	// List is all of it: what its reader could make no job of, then its jobs, and then its
 	// changes of queues, each in the order of the input.
 	List []LeftOut
+	// Printed is how many of List the text of the error has, the first ones; 0 is 20.
+	Printed int
 }
 
-// maxPrintedBad bounds the text of a BadInputError; List has all.
-const maxPrintedBad = 20
+// printedBad is how many lines the text of a BadInputError has that does not say.
+const printedBad = 20
 
-// Error counts what is wrong by kind, and lists the first 20.
+// Error counts what is wrong by kind, and lists the first of it.
 func (e *BadInputError) Error() string {
+	most := cmp.Or(e.Printed, printedBad)
 	counts := make(map[string]int)
 	for i := range e.List {
 		counts[e.List[i].Kind]++
@@ -76,7 +79,7 @@ func (e *BadInputError) Error() string {
 	}
 	b.WriteString(")")
 	for i := range e.List {
-		if i == maxPrintedBad {
+		if i == most {
 			fmt.Fprintf(&b, "\n\tand %d more", len(e.List)-i)
 			break
 		}

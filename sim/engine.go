@@ -42,6 +42,8 @@ type engine struct {
 	quiet int
 	// dirty: something has happened that the last decision did not know.
 	dirty bool
+	// stood are the tasks that the plan which is carried out has evicted, by job.
+	stood map[int][]allot.Task
 	// flight is the plan that is decided and not carried out.
 	flight *flight
 	// woken are the instants for which a wake is in the calendar.
@@ -89,7 +91,7 @@ func Check(in *Input, o Options) error {
 
 // begin makes an engine that has its cluster, and what it runs of the input.
 func begin(in *Input, o Options) (*engine, error) {
-	e := &engine{options: o, scheduler: o.Scheduler, woken: make(map[time.Duration]bool), dice: newDice(o.Seed)}
+	e := &engine{options: o, scheduler: o.Scheduler, woken: make(map[time.Duration]bool), stood: make(map[int][]allot.Task), dice: newDice(o.Seed)}
 	if err := e.library.begin(in, &o); err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func begin(in *Input, o Options) (*engine, error) {
 	}
 	e.in = in.without(found)
 	if len(e.in.LeftOut) > 0 && !o.LeaveOut {
-		return nil, &BadInputError{e.in.LeftOut}
+		return nil, &BadInputError{List: e.in.LeftOut}
 	}
 	return e, nil
 }

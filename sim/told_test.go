@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -83,6 +84,31 @@ func TestTimeLimit(t *testing.T) {
 		}{{sim.Failed, 100 * second, "400"}, {sim.Done, 100 * second, "0"}, {sim.Failed, 150 * second, "400"}} {
 			if j := r.Jobs[i]; j.Outcome != want.outcome || j.End != want.end || gpuSeconds(j.Lost) != want.lost || gpuSeconds(j.Useful) != "0" && i != 1 {
 				t.Errorf("%s: %s is %v at %v, and lost %s", s.Name, j.Workload.ID, j.Outcome, j.End, gpuSeconds(j.Lost))
+			}
+		}
+	}
+}
+
+// TestPlacedAnewGoesOn: b and c change their places so that w, which has lost a GPU, finds some:
+// there is no free place for one of them to go first, so that c is evicted and placed anew, and
+// is since when it began, as the library says (B1).
+func TestPlacedAnewGoesOn(t *testing.T) {
+	for _, grace := range []time.Duration{0, 10 * second} {
+		in := &sim.Input{Cluster: allot.State{Nodes: slices.Concat(trace.Nodes(2, 5)[:1], trace.Nodes(2, 2)[1:])}}
+		in.Jobs = []sim.Job{single("c", 1, 0, 1000*second), single("w", 3, second, 1000*second), single("b", 2, 2*second, 1000*second)}
+		in.Changes = []sim.Change{{At: 50 * second, Kind: sim.DeviceLost, Node: "node-0", Device: 0}}
+		for _, s := range sim.Presets() {
+			if s.Name != "runai" {
+				continue
+			}
+			moved := ""
+			r := mustRun(t, in, sim.Options{Scheduler: s, Check: true, Costs: sim.Costs{Grace: grace, Loses: true}, Observe: func(e sim.Event) {
+				if e.Kind == sim.ActionEvent && e.At == 50*second {
+					moved += e.Action.Kind.String() + " " + e.Job + " "
+				}
+			}})
+			if moved != "displace w evict c move b start c start w " || r.Jobs[0].Outcome != sim.Done {
+				t.Errorf("with a grace of %v: %s", grace, moved)
 			}
 		}
 	}

@@ -22,6 +22,11 @@
 // moves, shrinks as numbers; useful, lost, vain, unsaved, overhead, waiting, leaving as
 // GPU-seconds ([sim.JobResult]); slowdown and rho (finish-time fairness), empty where it has not ended.
 //
+// # left-out.csv
+//
+// A line for each thing of the input that was not run ([sim.LeftOut]): line of its file, job,
+// submit in seconds (each empty where nobody knows), kind, why.
+//
 // # series.csv
 //
 // A line an instant, every [sim.Options.Sample]. at in seconds; usable, allocated and
@@ -52,8 +57,8 @@
 // [Compare] takes the runs of a sweep together. sweep.json is one object, of [Sweep]: the
 // runs with their summaries, the means of [Measures] over the seeds with their 95% confidence
 // intervals (Student's t), and the same of the paired differences to the first scheduler,
-// seed by seed. runs.csv has a line a run: trace, load, seed, scheduler, partial, fault, and a
-// column a measure. means.csv has a line an estimate: trace, load, scheduler, against (empty
+// seed by seed. runs.csv has a line a run: trace, load, seed, scheduler, partial, fault,
+// left_out (how much of the input was not run), and a column a measure. means.csv has a line an estimate: trace, load, scheduler, against (empty
 // for a mean), measure, runs, mean, low, high; the last two are empty of a single run.
 //
 // # page.html

@@ -333,6 +333,14 @@ func Summarize(r *sim.Result) *Summary {
 	return s
 }
 
+// leftOut is how much was left out, of all kinds.
+func (s *Summary) leftOut() (n int) {
+	for _, c := range s.LeftOut {
+		n += c.N
+	}
+	return n
+}
+
 // leftOut counts by kind.
 func leftOut(list []sim.LeftOut) []Count {
 	counts := make(map[string]int)

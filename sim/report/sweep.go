@@ -265,14 +265,17 @@ func WriteSweep(w io.Writer, s *Sweep) error {
 // WriteSweepRuns writes runs.csv: a line a run, with its measures; empty is that it has none.
 func WriteSweepRuns(w io.Writer, runs []Run) error {
 	out := csv.NewWriter(w)
-	head := []string{"trace", "load", "seed", "scheduler", "partial", "fault"}
+	head := []string{"trace", "load", "seed", "scheduler", "partial", "fault", "left_out"}
 	for _, m := range Measures() {
 		head = append(head, m.Name)
 	}
 	out.Write(head)
 	for i := range runs {
 		r := &runs[i]
-		line := []string{r.Trace, fmt.Sprint(r.Load), fmt.Sprint(r.Seed), r.Scheduler, fmt.Sprint(r.Summary != nil && r.Summary.Partial), r.Fault}
+		line := []string{r.Trace, fmt.Sprint(r.Load), fmt.Sprint(r.Seed), r.Scheduler, fmt.Sprint(r.Summary != nil && r.Summary.Partial), r.Fault, ""}
+		if r.Summary != nil {
+			line[len(line)-1] = fmt.Sprint(r.Summary.leftOut())
+		}
 		for _, m := range Measures() {
 			cell := ""
 			if r.Summary != nil {

@@ -60,6 +60,28 @@ func WriteJobs(w io.Writer, r *sim.Result) error {
 	return out.Error()
 }
 
+// WriteLeftOut writes left-out.csv.
+func WriteLeftOut(w io.Writer, r *sim.Result) error {
+	if r == nil {
+		return errNothing
+	}
+	out := csv.NewWriter(w)
+	out.Write([]string{"line", "job", "submit", "kind", "why"})
+	for i := range r.LeftOut {
+		l := &r.LeftOut[i]
+		line, submit := "", ""
+		if l.Line > 0 {
+			line = fmt.Sprint(l.Line)
+		}
+		if l.Timed {
+			submit = seconds(l.Submit)
+		}
+		out.Write([]string{line, l.Job, submit, l.Kind, l.Why})
+	}
+	out.Flush()
+	return out.Error()
+}
+
 // WriteSeries writes series.csv.
 func WriteSeries(w io.Writer, r *sim.Result) error {
 	if r == nil {

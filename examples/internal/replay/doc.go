@@ -1,7 +1,7 @@
 // Package replay runs traces through the library, under one scheduler after the other, and
 // says what each would have made of them; the command is allot replay. Options.Out is a
-// folder for the files of each run: summary.json, jobs.csv, series.csv, events.jsonl and
-// trace.json, which ui.perfetto.dev opens; and beside them, of all runs, sweep.json,
+// folder for the files of each run: summary.json, jobs.csv, left-out.csv, series.csv,
+// events.jsonl and trace.json, which ui.perfetto.dev opens; and beside them, of all runs, sweep.json,
 // runs.csv, means.csv and page.html, which any browser opens without a network, with means
 // over the seeds, their 95% confidence intervals and the paired differences to the first
 // scheduler. Their columns are told in package sim/report, the formats of traces in package

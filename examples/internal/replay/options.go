@@ -43,6 +43,8 @@ type Options struct {
 	resume    bool
 	// estimates is the kind of them that jobs are given; empty leaves them their own.
 	estimates string
+	// ListAll: of a trace that is refused all that cannot be run is listed, and not the first of it.
+	ListAll bool
 }
 
 // NewOptions are options that the flags, which it defines, will set.

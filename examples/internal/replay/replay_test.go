@@ -211,6 +211,53 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestLeftOutIsListed: what of a trace was not run stands in a file of each run, each by its line
+// and job, and is counted wherever the run is told; a refusal lists all of it where it is asked for.
+func TestLeftOutIsListed(t *testing.T) {
+	folder := t.TempDir()
+	log := filepath.Join(folder, "log.csv")
+	text := "job_id,submission_time,duration,num_gpu\ngood,0,100,1\n"
+	for i := range 30 {
+		text += fmt.Sprintf("\"bad,%d\",%d,\"\"\"soon\"\", or late\",1\n", i, i)
+	}
+	if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := runStill([]string{"-policies", "fifo", "-leave-out", "-out", folder, log}, nil, &stdout, &stderr); code != program.OK {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	read := func(name string) [][]string {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	rows := read("fifo-100-1/left-out.csv")
+	if want := []string{"32", "bad,29", "29", "duration", `duration is "\"soon\", or late": must be a number of digits and a point`}; len(rows) != 31 || !slices.Equal(rows[30], want) {
+		t.Errorf("%d lines, the last is %q", len(rows), rows[len(rows)-1])
+	}
+	runs := read("runs.csv")
+	if at := slices.Index(runs[0], "left_out"); at < 0 || runs[1][at] != "30" {
+		t.Errorf("runs.csv has %q", runs)
+	}
+	for all, lines := range map[bool]int{false: 20, true: 30} {
+		o, err := parse([]string{"-policies", "fifo", log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.ListAll = all
+		if _, err := NewSweep(o); err == nil || strings.Count(err.Error(), ", job ") != lines || strings.Contains(err.Error(), "and 10 more") == all {
+			t.Errorf("all of it: %v, %v", all, err)
+		}
+	}
+}
+
 // TestResumeInterrupted: a run that was interrupted is not taken for the one before it, whose
 // folder it writes, nor for one that is complete.
 func TestResumeInterrupted(t *testing.T) {
@@ -341,6 +388,17 @@ func TestNames(t *testing.T) {
 	s, err := NewSweep(o)
 	if err != nil || len(s.runs) != 2 || s.runs[0].name() != "log.2024-osmo-100-1" || s.runs[1].name() != "log.2025-osmo-100-1" {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestTitle: one job is not several.
+func TestTitle(t *testing.T) {
+	o, err := parse([]string{"-jobs", "1", "-nodes", "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := (&Sweep{Options: o}); s.Title() != "1 job like those of philly on 1 node" {
+		t.Error(s.Title())
 	}
 }
 

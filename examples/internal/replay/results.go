@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
 	"github.com/allotsched/allot/sim/trace"
@@ -51,7 +52,7 @@ func (s *Sweep) takeFrom(folder string, r *oneRun, in *sim.Input) bool {
 	if string(read(keyFile)) != s.key(r, in) || json.Unmarshal(read("summary.json"), &summary) != nil || summary.Input == "" || summary.Partial {
 		return false
 	}
-	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "series.csv"} {
+	for _, name := range []string{"events.jsonl", "trace.json", "jobs.csv", "left-out.csv", "series.csv"} {
 		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 			return false
 		}
@@ -113,7 +114,7 @@ func (s *Sweep) WriteFiles() error {
 // Title says what was run.
 func (s *Sweep) Title() string {
 	if len(s.traces) == 0 {
-		return fmt.Sprintf("%d jobs like those of %s on %d nodes", s.jobs, s.mix, s.nodes.n)
+		return fmt.Sprintf("%s like those of %s on %s", prose.Count(s.jobs, "job"), s.mix, prose.Count(s.nodes.n, "node"))
 	}
 	return "Runs of " + strings.Join(s.traces, ", ")
 }

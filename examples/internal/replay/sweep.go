@@ -139,7 +139,11 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 func (s *Sweep) whole(own *sim.Input, seed uint64, load int64) (*sim.Input, error) {
 	in, err := s.input(own, seed, load)
 	if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
-		err = fmt.Errorf("%w\n\t-leave-out runs the rest", &sim.BadInputError{List: in.LeftOut})
+		bad := &sim.BadInputError{List: in.LeftOut}
+		if s.ListAll {
+			bad.Printed = len(bad.List)
+		}
+		err = fmt.Errorf("%w\n\t-leave-out runs the rest", bad)
 	}
 	if err != nil {
 		return nil, err
@@ -294,6 +298,7 @@ func writeFiles(folder string, r *oneRun, in *sim.Input, o sim.Options) error {
 			}{
 				{"summary.json", func(w io.Writer) error { return report.WriteSummary(w, r.summary) }},
 				{"jobs.csv", func(w io.Writer) error { return report.WriteJobs(w, result) }},
+				{"left-out.csv", func(w io.Writer) error { return report.WriteLeftOut(w, result) }},
 				{"picture.json", func(w io.Writer) error { _, err := w.Write(r.picture); return err }},
 				{"series.csv", func(w io.Writer) error { return report.WriteSeries(w, result) }},
 			} {

@@ -46,6 +46,7 @@ each run. Ctrl-C ends the runs and tells what there is of them.`,
 			if err := o.Check(append(s.files[:len(s.files):len(s.files)], names...)); err != nil {
 				return &usageError{err}
 			}
+			o.ListAll = s.verbose
 			// What a run holds is most of its memory, long-lived, and may be more than plenty.
 			defer debug.SetGCPercent(debug.SetGCPercent(45))
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
