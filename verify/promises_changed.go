@@ -42,7 +42,7 @@ func (v *promising) couldBeKept(w *verifiedWorkload) bool {
 		v.places(p)
 		v.together(p)
 		p.readPlaces()
-		defer v.without(w, p.nodes)()
+		defer v.instead(p)()
 		v.fits(p)
 	})
 }
@@ -71,15 +71,15 @@ func (v *promising) objects(judge func()) bool {
 	return some
 }
 
-// without takes what is promised to a workload off some nodes, and returns what puts it back.
-func (v *promising) without(w *verifiedWorkload, nodes []*verifiedNode) (end func()) {
-	before := make([][]*promised, len(nodes))
-	for k, n := range nodes {
+// instead has a promise stand for what is promised to its workload after the plan, on its nodes, and returns what ends that.
+func (v *promising) instead(p *promised) (end func()) {
+	before := make([][]*promised, len(p.nodes))
+	for k, n := range p.nodes {
 		before[k] = v.on[n]
-		v.on[n] = slices.DeleteFunc(slices.Clone(v.on[n]), func(p *promised) bool { return p.workload == w })
+		v.on[n] = append(slices.DeleteFunc(slices.Clone(v.on[n]), func(other *promised) bool { return other.workload == p.workload }), p)
 	}
 	return func() {
-		for k, n := range nodes {
+		for k, n := range p.nodes {
 			v.on[n] = before[k]
 		}
 	}

@@ -29,14 +29,16 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
 			}
 		})
-	case was < w.Now && s.stillLeaving(p) != cluster.None:
-		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p)
+	case was < w.Now && s.stillLeaving(p.overlaps) != cluster.None:
+		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p.overlaps)
 	default:
 		if by, overruns := s.inTheWay(p, was); by != cluster.None {
 			v.Code, v.Workload = cluster.Yields, by
 			if overruns {
 				v.Code = cluster.Overruns
 			}
+		} else if by := s.stillLeaving(p.isOn); was < w.Now && by != cluster.None { // it may have what else of the node is asked
+			v.Code, v.Workload = cluster.Overruns, by
 		}
 	}
 	return &v
@@ -89,13 +91,12 @@ func (s promising) rename(node int32, to []int32) {
 	}
 }
 
-// stillLeaving is the first workload, by ID, of which something is leaving that is on the places
-// of a promise; none is nobody.
-func (s telling) stillLeaving(p *promise) int32 {
+// stillLeaving is the first workload, by ID, of which something is leaving that is in some places; none is nobody.
+func (s telling) stillLeaving(in func(node int32, devices uint64) bool) int32 {
 	w, by := s.world, int32(cluster.None)
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
-		if h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index && p.overlaps(w.Position[h.Node], h.Devices) &&
+		if h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index && in(w.Position[h.Node], h.Devices) &&
 			(by == cluster.None || w.CompareIDs(h.Work, by) < 0) {
 			by = h.Work
 		}
@@ -103,10 +104,10 @@ func (s telling) stillLeaving(p *promise) int32 {
 	return by
 }
 
-// inTheWay is the first workload that stands on places of a promise at its time and without which
-// that would stand, and whether it overruns; else the first that is promised them; else, as
-// it is only together that they are in the way, the first that stands there; none is nobody. Those come first to whom it
-// may have to yield, by ID.
+// inTheWay is the first workload that stands on nodes of a promise at its time and without which
+// that would stand, and whether it overruns; else the first to whom it may have to yield that is promised them; else, as
+// it is only together that they are in the way, the first that stands on its places, or is promised them; none is nobody. Those come first to
+// whom it may have to yield, then those on its places, by ID.
 func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
@@ -123,37 +124,56 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 		return cluster.None, false
 	}
 	there := s.standAt(&then)
+	meets := func(i int32) bool {
+		return slices.ContainsFunc(there[i], func(one *cluster.Seat) bool { return p.overlaps(w.Position[one.Node], one.Devices) })
+	}
 	order := slices.SortedFunc(maps.Keys(there), func(a, b int32) int {
-		if yields := s.mayYieldTo(p, a); yields != s.mayYieldTo(p, b) {
-			if yields {
-				return -1
-			}
-			return 1
-		}
-		return w.CompareIDs(a, b)
+		return cmp.Or(trueFirst(s.mayYieldTo(p, a), s.mayYieldTo(p, b)), trueFirst(meets(a), meets(b)), w.CompareIDs(a, b))
 	})
 	for _, i := range order {
 		if s.standsWithout(&then, i, there[i]) {
 			return i, slices.ContainsFunc(there[i], s.overrunsFor(p))
 		}
 	}
-	for _, alone := range [...]bool{true, false} {
-		by = cluster.None
-		for _, other := range s.promises.list {
-			if other != p && other.at < cluster.TimeAfter(at, p.duration) && s.until(other) > at && (by == cluster.None || w.CompareIDs(other.work, by) < 0) &&
-				slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) }) &&
-				(!alone || s.standsBeyond(&then, other)) {
-				by = other.work
-			}
-		}
-		if by != cluster.None || !alone {
-			break
-		}
-		if len(order) > 0 {
-			return order[0], slices.ContainsFunc(there[order[0]], s.overrunsFor(p))
-		}
+	others := s.promisedAt(&then)
+	if k := slices.IndexFunc(others, func(other *promise) bool { return s.mayYieldTo(p, other.work) && s.standsBeyond(&then, other) }); k >= 0 {
+		return others[k].work, false
 	}
-	return by, false
+	if !s.standsAlone(&then, there, others) { // its places are none for it, whoever is there
+		return cluster.None, false
+	}
+	if k := slices.IndexFunc(order, meets); k >= 0 {
+		return order[k], slices.ContainsFunc(there[order[k]], s.overrunsFor(p))
+	}
+	if k := slices.IndexFunc(others, func(other *promise) bool {
+		return s.standsBeyond(&then, other) || slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) })
+	}); k >= 0 {
+		return others[k].work, false
+	}
+	return cluster.None, false
+}
+
+// promisedAt are the other promises that are in use on nodes of one at its time: those first to whom it may have to yield, by ID.
+func (s telling) promisedAt(p *promise) []*promise {
+	others := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
+		return other.work == p.work || other.at >= cluster.TimeAfter(p.at, p.duration) || s.until(other) <= p.at ||
+			!slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.isOn(one.Place.Node, one.Place.Devices) })
+	})
+	slices.SortFunc(others, func(a, b *promise) int {
+		return cmp.Or(trueFirst(s.mayYieldTo(p, a.work), s.mayYieldTo(p, b.work)), s.world.CompareIDs(a.work, b.work))
+	})
+	return others
+}
+
+// trueFirst compares what is so with what is not.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // overrunsFor says whether a task that is in the way of a promise was to have left: one that only claims its place in the
@@ -171,12 +191,12 @@ func (s telling) mayYieldTo(p *promise, i int32) bool {
 	return f.Queue != w.FormOf(&w.Works[p.work], p.form).Queue || s.laying().standsBefore(i, f, p)
 }
 
-// standAt are the tasks that stand on places of a promise at its time and do not make way for it, by workload.
+// standAt are the tasks that stand on nodes of a promise at its time and do not make way for it, by workload.
 func (s telling) standAt(p *promise) map[int32][]*cluster.Seat {
 	w, there := s.world, make(map[int32][]*cluster.Seat)
 	ends := endings{World: w}
 	for i, one := range s.behind().standingOn(p) {
-		if s.promises.profile.Round(ends.endsIn(i, one)) > p.at && p.overlaps(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+		if s.promises.profile.Round(ends.endsIn(i, one)) > p.at && p.isOn(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			there[i] = append(there[i], one)
 		}
 	}
@@ -192,6 +212,27 @@ func (s telling) standsWithout(p *promise, i int32, tasks []*cluster.Seat) bool 
 	for _, one := range tasks {
 		if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
 			return false
+		}
+	}
+	return s.stands(p)
+}
+
+// standsAlone says whether a promise would stand if neither some tasks were there nor some others were promised anything.
+func (s telling) standsAlone(p *promise, there map[int32][]*cluster.Seat, others []*promise) (stands bool) {
+	x, w, profile := s.pool.Index, s.world, s.promises.profile
+	m := x.Mark()
+	defer x.Undo(m)
+	for i, tasks := range there { // each for itself: order cannot matter
+		d := w.Definition(&w.Works[i], w.Works[i].Current)
+		for _, one := range tasks {
+			if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
+				return false
+			}
+		}
+	}
+	for _, other := range others {
+		if stays := profile.Release(other.work); len(stays) > 0 {
+			defer profile.Hold(other.work, stays)
 		}
 	}
 	return s.stands(p)
@@ -214,6 +255,9 @@ func (p *promise) overlaps(node int32, devices uint64) bool {
 		return one.Place.Node == node && (one.Place.Devices&devices != 0 || one.Place.Devices == 0 || devices == 0)
 	})
 }
+
+// isOn says whether a place is on a node of what is promised.
+func (p *promise) isOn(node int32, _ uint64) bool { return p.overlaps(node, 0) }
 
 // yieldsTo is the cause of a promise that gives way to a workload.
 func (s promising) yieldsTo(p *promise, to int32) *cluster.Verdict {
