@@ -109,7 +109,7 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 		}
 		t := allot.Task{PodSet: p.PodSet, Index: p.Index, Phase: phase, Node: p.Node, Devices: p.Devices, Since: e.instant(), Until: a.Until, Behind: a.Behind}
 		if goesOn {
-			e.goesOn(j, &t)
+			asBefore(e.stood[j.index], &t, e.instant())
 		}
 		e.addTask(j, t)
 	}
@@ -121,10 +121,9 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 	}
 }
 
-// goesOn has a task be since when it was that the plan at hand has evicted so that others can
-// move, and places anew (B1).
-func (e *engine) goesOn(j *job, t *allot.Task) {
-	stood := e.stood[j.index]
+// asBefore has a task be since when it was, if it is among those that stood: which the plan at hand
+// has evicted so that others can move, and places anew (B1).
+func asBefore(stood []allot.Task, t *allot.Task, now time.Time) {
 	k := slices.IndexFunc(stood, func(was allot.Task) bool { return was.PodSet == t.PodSet && was.Index == t.Index })
 	if k < 0 {
 		return
@@ -134,7 +133,7 @@ func (e *engine) goesOn(j *job, t *allot.Task) {
 		t.Started = cmp.Or(t.Since, time.Unix(0, 0).UTC())
 	}
 	if t.Phase == allot.Running {
-		starts(t, e.instant())
+		starts(t, now)
 	}
 }
 
