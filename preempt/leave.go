@@ -11,11 +11,11 @@ import (
 // takes more than it does now only where a victim has gone, or where a mover itself stood.
 
 // nobodyLeaves is a sound bound (M8): with all candidates on a node gone, and of what may
-// move the largest for which some node has a place, it has no room for the preemptor.
-// What finds no other place makes none, wherever on the node it moves.
+// move the largest for which some node has a place, it has no room for the preemptor, or of a gang
+// for what no other node takes. What finds no other place makes none, wherever on the node it moves.
 func (s *relocator) nobodyLeaves(n int32) bool {
 	r := s.room
-	if s.fit.rooms == nil || s.fit.need != 1 || !s.ask.Still || s.ask.excessOnly {
+	if s.fit.rooms == nil || !s.ask.Still || s.ask.excessOnly {
 		return false
 	}
 	for _, id := range r.byNode[n] {
@@ -23,7 +23,7 @@ func (s *relocator) nobodyLeaves(n int32) bool {
 			return false
 		}
 	}
-	return !s.mayCome(n) || !s.mayTake(n, func(id UnitID) bool { return s.findsPlace(r.units[id].Tasks[0].Shape) })
+	return !s.mayCome(n) || !s.mayTake(n, s.fit.missingOn(n), func(id UnitID) bool { return s.findsPlace(r.units[id].Tasks[0].Shape) })
 }
 
 // mayCome is mayTake if all that may move leave, which is found out once for a question.
@@ -34,7 +34,7 @@ func (s *relocator) mayCome(n int32) bool {
 	}
 	if s.come[n] == 0 {
 		s.come[n] = no
-		if s.mayTake(n, func(UnitID) bool { return true }) {
+		if s.mayTake(n, 1, func(UnitID) bool { return true }) {
 			s.come[n] = yes
 		}
 	}
@@ -42,8 +42,8 @@ func (s *relocator) mayCome(n int32) bool {
 }
 
 // mayTake is a sound bound (M8): with all candidates on a node gone and the largest that
-// may move and leave it, it has room for a task.
-func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
+// may move and leave it, it has room for so many tasks.
+func (s *relocator) mayTake(n int32, tasks int64, leaves func(UnitID) bool) bool {
 	r := s.room
 	if s.fit.rooms == nil {
 		return true
@@ -53,13 +53,13 @@ func (s *relocator) mayTake(n int32, leaves func(UnitID) bool) bool {
 		return false
 	}
 	for _, need := range s.ask.Need { // of all tasks together, which are alike
-		each, have := need.Value/int64(s.fit.need), r.Index.MostFree(n, need.Resource)
+		all, have := need.Value/int64(s.fit.need)*tasks, r.Index.MostFree(n, need.Resource)
 		for _, id := range r.byNode[n] {
 			if s.goes[id] {
 				have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
 			}
 		}
-		if have < each && addUpTo(have, s.mostOf(s.leaving(n, leaves), need.Resource)) < each {
+		if have < all && addUpTo(have, s.mostOf(s.leaving(n, leaves), need.Resource)) < all {
 			return false
 		}
 	}
@@ -88,7 +88,7 @@ func (s *relocator) whoMakesRoom(candidates, movable []UnitID) (lists [][]UnitID
 		w, hope = nil, enough
 	} else {
 		leaves := func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) }
-		may = func(n int32) bool { return s.mayCome(n) && s.mayTake(n, leaves) }
+		may = func(n int32) bool { return s.mayCome(n) && s.mayTake(n, 1, leaves) }
 	}
 	for _, n := range standing(s.search, movable) {
 		if over(s.search, 0) {
@@ -188,7 +188,8 @@ func (w *without) takes(shape placement.Shape) bool {
 // gone are not enough, for what is free at most then. What no node takes, though they are gone,
 // comes to stay on the nodes on which the units stand, as nowhere else anything changes: so
 // there is enough for the tasks of the preemptor that are missing, which come there. And the
-// nodes take all tasks, the preemptor's and those of the units, if each asked but the least.
+// nodes take all tasks, the preemptor's and those of the units, if each asked but the least. And where they stood
+// there is room for the tasks of the preemptor that are missing, each of them on one node.
 func (w *without) noneMove(ids []UnitID) bool {
 	r := w.room
 	nodes := w.standsOn[:0]
@@ -204,11 +205,46 @@ func (w *without) noneMove(ids []UnitID) bool {
 	r.Effort.Spend(1 + len(nodes)/lookedAt)
 	for _, need := range w.ask.Need { // of all tasks together, which are alike
 		each := need.Value / int64(w.fit.need)
-		if w.mostLeft(ids, nodes, need.Resource)/int64(w.missing) < each || w.tooMany(ids, nodes, need.Resource, each) {
+		if w.inPieces(ids, nodes, need.Resource, each) || w.mostLeft(ids, nodes, need.Resource)/int64(w.missing) < each || w.tooMany(ids, nodes, need.Resource, each) {
 			return true
 		}
 	}
 	return false
+}
+
+// inPieces says whether the nodes on which units that move stand take less, with all candidates and these gone, than
+// the tasks of the preemptor that are missing: nowhere else they come to more than without moves.
+func (w *without) inPieces(ids []UnitID, nodes []int32, res int32, each int64) bool {
+	tasks := int64(0)
+	for _, n := range nodes {
+		most := w.mostFree(n, res)
+		for _, id := range ids {
+			if u := w.room.units[id]; slices.ContainsFunc(u.Tasks, func(t Task) bool { return t.Place.Node == n }) {
+				most = addUpTo(most, w.mostOn(u, n, res))
+			}
+		}
+		tasks = addUpTo(tasks, most/each)
+	}
+	return tasks < int64(w.missing)
+}
+
+// mostOn is what of a resource a unit holds on a node at most: where its tasks are alike it is told by how many
+// of them stand there.
+func (w *without) mostOn(u *Unit, n, res int32) (most int64) {
+	first, all := u.Tasks[0].Shape, u.Charge.Of(res)
+	if res == 0 && !w.room.Index.Whole(first) {
+		return all
+	}
+	each := all / int64(len(u.Tasks))
+	for i := range u.Tasks {
+		switch t := &u.Tasks[i]; {
+		case t.Shape != first:
+			return all
+		case t.Place.Node == n:
+			most = addUpTo(most, each)
+		}
+	}
+	return most
 }
 
 // tooMany says whether the nodes take less than the tasks of the preemptor and of units that

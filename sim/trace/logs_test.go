@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,30 @@ func TestPhillyLog(t *testing.T) {
 	}, map[string]int{"never ran": 1, "not ended": 1, "submitted_time": 1})
 	if n := in.Cluster.Nodes; len(n) != 2 || n[1].ID != "m2" || len(n[1].Devices) != 8 {
 		t.Errorf("nodes %+v", n)
+	}
+}
+
+// TestPhillyLines: what a log has that makes no job, and its jobs, have the line on which they begin, however the
+// entries stand on lines.
+func TestPhillyLines(t *testing.T) {
+	const ran = `"attempts":[{"start_time":"2017-11-05 01:30:00","end_time":"2017-11-05 02:10:00","detail":[{"gpus":["gpu0"]}]}]`
+	in, err := trace.PhillyLog(strings.NewReader(`[
+ {"jobid":"a","submitted_time":"x"}, {"jobid":"b",
+  "submitted_time":"x"} , {"jobid":"c","submitted_time":"x"},
+
+ 7
+ ,
+ {"jobid":"d","submitted_time":"2017-11-05 01:20:00",
+`+ran+`}]`), trace.Site{Nodes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []int
+	for _, l := range in.LeftOut {
+		lines = append(lines, l.Line)
+	}
+	if !slices.Equal(lines, []int{2, 2, 3, 5}) || len(in.Jobs) != 1 || in.Jobs[0].Line != 7 {
+		t.Errorf("lines %v, jobs %+v", lines, in.Jobs)
 	}
 }
 

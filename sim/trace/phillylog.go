@@ -22,6 +22,7 @@ type phillyJob struct {
 	Submit   string         `json:"submitted_time"`
 	User     string         `json:"user"`
 	Attempts []phillyServed `json:"attempts"`
+	line     int            // on which it begins
 }
 
 // A phillyServed is an attempt.
@@ -58,7 +59,7 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	budget := &rationed{from: text, left: maxEntry}
+	budget := &rationed{from: text, left: maxEntry, lines: []int64{-1}}
 	decoder := json.NewDecoder(budget)
 	if first, err := decoder.Token(); err != nil || first != json.Delim('[') {
 		return nil, fmt.Errorf("%s: it must be a JSON array of jobs (%w)", what, cmp.Or(err, errors.New("it begins otherwise")))
@@ -66,7 +67,10 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 	for n := 1; decoder.More(); n++ {
 		var p phillyJob
 		var odd *json.UnmarshalTypeError
-		if err := decoder.Decode(&p); errors.As(err, &odd) {
+		begins := decoder.InputOffset()
+		err := decoder.Decode(&p)
+		p.line = budget.lineAfter(begins)
+		if errors.As(err, &odd) {
 			l.leaveOut(&p, "entry", fmt.Sprintf("entry %d: %v", n, err))
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: entry %d: %w", what, n, err)
@@ -88,7 +92,7 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 
 func (l *log) leaveOut(p *phillyJob, kind, why string) {
 	submit, timed := instantOf(p.Submit)
-	l.in.LeftOut = append(l.in.LeftOut, sim.LeftOut{Job: p.ID, Submit: submit, Timed: timed, Kind: kind, Why: why})
+	l.in.LeftOut = append(l.in.LeftOut, sim.LeftOut{Line: p.line, Job: p.ID, Submit: submit, Timed: timed, Kind: kind, Why: why})
 }
 
 // job is the job, or what is wrong.
@@ -128,7 +132,7 @@ func (p *phillyJob) job(l *log, tenant string) (j sim.Job, kind, why string) {
 		p.VC = p.User
 	}
 	return sim.Job{
-		Name: p.ID, Submit: submit, Duration: ran, Fails: p.Status == "Failed",
+		Line: p.line, Name: p.ID, Submit: submit, Duration: ran, Fails: p.Status == "Failed",
 		Workload: allot.Workload{ID: p.ID, Queue: l.queue(p.VC), Preemption: allot.Preemptible, PodSets: l.gang(gpus, nodes)},
 	}, "", ""
 }
@@ -136,10 +140,15 @@ func (p *phillyJob) job(l *log, tenant string) (j sim.Job, kind, why string) {
 // maxEntry bounds an entry of a log that is an array, in bytes, and its lines.
 const maxEntry = 1 << 26
 
-// A rationed reader ends with an error when its ration is used up.
+// A rationed reader ends with an error when its ration is used up, and knows which lines it has read.
 type rationed struct {
 	from io.Reader
 	left int
+	read int64
+	// lines are, of each line from the one after passed on, where the last of it stands that is neither space nor
+	// a comma, −1 where nothing does.
+	lines  []int64
+	passed int
 }
 
 func (r *rationed) Read(p []byte) (int, error) {
@@ -147,6 +156,23 @@ func (r *rationed) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("an entry is longer than %d bytes", maxEntry)
 	}
 	n, err := r.from.Read(p[:min(len(p), r.left)])
-	r.left -= n
+	for i, c := range p[:n] {
+		switch c {
+		case '\n':
+			r.lines = append(r.lines, -1)
+		case ' ', '\t', '\r', ',':
+		default:
+			r.lines[len(r.lines)-1] = r.read + int64(i)
+		}
+	}
+	r.left, r.read = r.left-n, r.read+int64(n)
 	return n, err
+}
+
+// lineAfter is the line of the first entry that begins at an offset or later. It passes the lines before.
+func (r *rationed) lineAfter(offset int64) int {
+	for len(r.lines) > 1 && r.lines[0] < offset {
+		r.lines, r.passed = r.lines[1:], r.passed+1
+	}
+	return r.passed + 1
 }

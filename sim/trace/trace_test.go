@@ -496,7 +496,7 @@ func TestLeftOutOfASlice(t *testing.T) {
 			ran := `"attempts":[{"start_time":"2017-10-07 01:00:00","end_time":"2017-10-07 02:00:00","detail":[{"ip":"m","gpus":["g"]}]}]`
 			return trace.PhillyLog(read(`[{"jobid":"a","submitted_time":"2017-10-07 00:00:00",`+ran+`},{"jobid":"b","submitted_time":"2017-10-07 01:00:00"},
 				{"jobid":"c","submitted_time":"2017-10-07 02:00:00"},{"jobid":"d",`+ran+`}]`), site)
-		}, "0 b, 0 d"},
+		}, "1 b, 2 d"},
 		"openb": {func() (*sim.Input, error) {
 			return trace.Openb(read("sn,cpu_milli,memory_mib,gpu,model\nn,1000,1000,1,T4\n"), read("name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\na,1,1,1,1000,0,5\nb,x,1,1,1000,3600,3605\nc,x,1,1,1000,7200,7205\nd,1,1,1,1000,x,5\n"))
 		}, "3 b, 5 d"},
