@@ -164,9 +164,10 @@ func (s promising) placeBeside(r reach, f *cluster.Form, d *cluster.Definition, 
 	entitled := s.pool.Room.Entitled(f.Queue, asks)
 	reached, own := int32(0), false
 	due := s.sparing().due(r)
-	bound := func(p *promise) bool {
-		return p.at < r.until && s.isOfAnother(p, r.work) && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
+	keeps := func(p *promise) bool {
+		return s.isOfAnother(p, r.work) && (r.moves || !s.yieldsToStart(p, r.work, f, entitled))
 	}
+	bound := func(p *promise) bool { return p.at < r.until && keeps(p) }
 	for _, p := range all.list {
 		switch {
 		case bound(p):
@@ -192,9 +193,9 @@ func (s promising) placeBeside(r reach, f *cluster.Form, d *cluster.Definition, 
 		}
 		return nil, false, nil
 	}
-	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, bound)
+	charge, found, err := s.placeFree(r, f, d, unit, beside, asks, keeps)
 	if !found && err == nil && len(behindIt) > 0 {
-		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return bound(p) && !slices.Contains(behindIt, p) })
+		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return keeps(p) && !slices.Contains(behindIt, p) })
 	}
 	if !found && err == nil && !trial && !r.moves {
 		charge, found, err = s.behind().place(r, f, d, unit, beside, asks, bound)
@@ -227,10 +228,11 @@ func needsOf(d *cluster.Definition, unit gang.Unit) []placement.Need {
 	return needs
 }
 
-// placeFree takes places for a unit beside what is held by those that bind it, or where each
-// of these finds equal places.
-func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+// placeFree takes places for a unit beside what is held by those promises that it reaches and that are to be
+// kept, or where each of these finds equal places beside all that are.
+func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, beside gang.Siblings, asks quota.Amounts, keeps func(*promise) bool) (quota.Amounts, bool, error) {
 	all, x, trial := &s.promises, s.pool.Index, s.trial || s.promises.making
+	bound := func(p *promise) bool { return p.at < r.until && keeps(p) }
 	if !s.admittedUntil(r, f, asks, bound) {
 		return nil, false, nil
 	}
@@ -254,7 +256,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 	if !trial {
 		m := x.Mark()
 		charge, found, err := s.gathering().placeOffGathered(r, f, d, unit, beside, asks, bound)
-		if err != nil || found && s.stillKept(bound) {
+		if err != nil || found && s.stillKept(keeps) {
 			x.Commit(m)
 			return charge, found, err
 		}
@@ -277,13 +279,13 @@ func (s promising) takeAll(d *cluster.Definition, unit gang.Unit) error {
 	return nil
 }
 
-// stillKept says whether, with the places taken that were found, all promises that bind are
-// kept at their times, on equal places; these are theirs then, as who is placed may stay on
-// the others beyond what is expected.
-func (s promising) stillKept(bound func(*promise) bool) bool {
+// stillKept says whether, with the places taken that were found, all promises that are to be kept are
+// so at their times, on equal places; these are theirs then, as what is placed may stay on the others
+// beyond what is expected. One that what is placed does not reach may be reached by another that it moves.
+func (s promising) stillKept(keeps func(*promise) bool) bool {
 	places := slices.Clone(s.places)
 	defer func() { s.places = append(s.places[:0], places...) }()
-	laid, kept := s.together(bound)
+	laid, kept := s.together(keeps)
 	if !kept {
 		return false
 	}
