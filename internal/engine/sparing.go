@@ -281,9 +281,11 @@ func (s laying) mostOf(p *promise) int64 {
 	return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
 }
 
-// standsBeside says whether a promise stands where another lasts as long as it may, on some places.
+// standsBeside says whether a promise stands where another lasts as long as it may, on some places and in its queues.
 func (s sparing) standsBeside(other, p *promise, stays []placement.Stay) bool {
-	own, profile := slices.Clone(stays), s.promises.profile
+	own, profile, expected := slices.Clone(stays), s.promises.profile, p.duration
+	p.duration = s.laying().mostOf(p)
+	defer func() { p.duration = expected }()
 	for i := range own {
 		own[i].Until = s.surely(p)
 	}
