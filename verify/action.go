@@ -275,7 +275,7 @@ func (v *verifier) holder(a *allot.Action, t plannedTask) (verifiedTask, bool) {
 // claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
 // what the workload runs and claims is less than its minimum (G1).
 func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) allot.Code {
-	if why := t.node.claimLost(&w.forms[w.form], t.request, task.devices); why != 0 {
+	if why := t.node.claimLost((reserving{v}).claiming(w, t.name), t.request, task.devices); why != 0 {
 		return why
 	}
 	if !w.onlyMoves() && (!w.atMinimum(heldTasks) || w.belowLadder()) {
@@ -301,7 +301,7 @@ func (v *verifier) leftBehind() {
 			}
 			switch {
 			case t.Phase == allot.Claimed:
-				if node.claimLost(&w.forms[w.form], request, t.Devices) != 0 || !whole {
+				if node.claimLost((reserving{v}).claiming(w, name), request, t.Devices) != 0 || !whole {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
 				}
@@ -341,7 +341,8 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 	move(allot.Claimed, allot.Running)
 	fits := !slices.ContainsFunc(claims, func(t allot.Task) bool {
 		n := v.nodes[t.Node]
-		return n.claimLost(&w.forms[w.form], v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
+		form := (reserving{v}).claiming(w, taskName{w.source.ID, t.PodSet, t.Index})
+		return n.claimLost(form, v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
 	})
 	fits = fits && (w.atMinimum(runningTasks) || w.onlyMoves())

@@ -103,6 +103,21 @@ func (v reserving) cut(at spot, a *allot.Action, w *verifiedWorkload) {
 	w.cut = until
 }
 
+// claiming is the form of a workload as one of its tasks may go on to claim a place: what was cut to fit a hole may
+// claim what is reserved after that (B1).
+func (v reserving) claiming(w *verifiedWorkload, name taskName) *verifiedForm {
+	f := &w.forms[w.form]
+	at := slices.IndexFunc(w.source.Tasks, func(t allot.Task) bool {
+		return t.Phase == allot.Claimed && t.PodSet == name.podSet && t.Index == name.index && !t.Until.IsZero()
+	})
+	if at < 0 {
+		return f
+	}
+	cut := *f
+	cut.closed = v.closedFrom(nowOf(v.state), micros(w.source.Tasks[at].Until), true, w.source, f)
+	return &cut
+}
+
 // A closedTo is what of a node is closed to a form.
 type closedTo struct {
 	whole   bool

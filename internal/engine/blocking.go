@@ -200,7 +200,7 @@ type use struct {
 	devices []uint64
 }
 
-// could is the definition of a form by what is open to it: of what is content with less than its
+// could is the definition of a form by what is open to it, or lent: of what is content with less than its
 // limit for as long as that (B1).
 func (s enqueuing) could(i int32, at int16) *cluster.Definition {
 	d := s.world.Definition(&s.world.Works[i], at)
@@ -208,7 +208,7 @@ func (s enqueuing) could(i int32, at int16) *cluster.Definition {
 		return d
 	}
 	now := max(s.world.Now, 0)
-	return s.promising().open(i, at, now, cluster.TimeAfter(now, d.Times.Least))
+	return s.promising().openTo(i, at, true, now, cluster.TimeAfter(now, d.Times.Least))
 }
 
 // alike says whether two definitions could use a device or, where one asks for none, a

@@ -119,13 +119,20 @@ func (w Settling) DropClaims(d *cluster.Decision, claims []cluster.Holding) []cl
 }
 
 // claimed is in what index a task claims its place, and its shape there; nil if the
-// node is not in its pool any more.
+// node is not in its pool any more. What was cut to fit a hole may claim what is reserved after that (B1).
 func claimed(h *cluster.Holding, w *cluster.World) (*placement.Index, placement.Shape) {
 	k := &w.Works[h.Work]
 	if w.Outside(k, h.Node) {
 		return nil, 0
 	}
-	return w.Pools[w.FormOf(k, k.Current).Pool].Index, w.Definition(k, k.Current).Sets[h.Set].Placed
+	f, d := w.FormOf(k, k.Current), w.Definition(k, k.Current)
+	p, set := w.Pools[f.Pool], &d.Sets[h.Set]
+	if h.Until == 0 || len(d.Stranger) == 0 {
+		return p.Index, set.Placed
+	}
+	request := set.Request
+	request.Closed = p.ClosedTo(nil, d.Stranger, f.NonPreemptible, true, max(w.Now, 0), h.Until)
+	return p.Index, p.Index.Shape(request)
 }
 
 // compareClaims is O1 over the workloads, then pod set and index.
