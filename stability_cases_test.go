@@ -96,7 +96,7 @@ func breaksInSomeWay(t *testing.T, file string) *failure {
 	s := stateOf(t, file)
 	for mode := range hostModes {
 		for seed := range uint64(5) {
-			how := schedule{mode: mode, seed: seed}
+			how := schedule{mode: mode, seed: seed, mixed: true}
 			if _, broken := rest(s, how, newStabilityStats()); broken != nil {
 				return &failure{s, how, "", broken}
 			}

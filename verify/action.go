@@ -341,7 +341,8 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 	move(allot.Claimed, allot.Running)
 	fits := !slices.ContainsFunc(claims, func(t allot.Task) bool {
 		n := v.nodes[t.Node]
-		return n.claimLost(&w.forms[w.form], v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
+		form := (reserving{v}).claiming(w, taskName{w.source.ID, t.PodSet, t.Index})
+		return n.claimLost(form, v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
 	})
 	fits = fits && (w.atMinimum(runningTasks) || w.onlyMoves())

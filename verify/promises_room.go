@@ -30,7 +30,7 @@ func (v *promising) fits(p *promised) {
 			continue
 		}
 		inWay := func(one *standing) bool {
-			return one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one)
+			return one.fresh && one.until.sure > p.from && !p.yieldsTo(one) && !isDue(one) && !v.mayTake(one, p)
 		}
 		if list := v.overfullAt(p, t.node, p.from, func(one *standing) bool {
 			return one.until.predicted > p.from || inWay(one)
@@ -104,6 +104,14 @@ func (v *promising) wasElsewhere(p *promised, inWay func(*standing) bool) bool {
 func isDue(one *standing) bool {
 	was := one.workload.source.Reserved
 	return !one.moves && was != nil && was.Rule != allot.ByGathering
+}
+
+// mayTake says whether what the plan starts has the right to take from whom something is promised what it would start
+// on: that may have started in this solve, have made way for it, and have been promised the same again (B7).
+func (v *promising) mayTake(one *standing, p *promised) bool {
+	was := p.workload.source.Reserved
+	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) &&
+		(mayPreempt(one.workload, p.workload) || v.mayReclaim(one.workload, p.workload))
 }
 
 // gathered checks that what is gathered for one fits beside all that is promised to others, and that

@@ -195,6 +195,10 @@ type Definition struct {
 	Part   int64
 }
 
+// HasOneStart says whether there is one unit alone by which a workload that holds nothing starts: there is no choice,
+// or it halves, and starts as it asks before it is content with less (L2).
+func (d *Definition) HasOneStart() bool { return !d.Unsure || len(d.Ladder) > 0 }
+
 // Lasting is what asks the same and takes other times.
 func (d *Definition) Lasting(t Times) Definition {
 	out := *d

@@ -207,8 +207,8 @@ func (s enqueuing) could(i int32, at int16) *cluster.Definition {
 	if d.Times.Least == 0 || len(d.Stranger) == 0 || !s.pool.Policy.BlockAlikeOnly {
 		return d
 	}
-	f, now := s.world.FormOf(&s.world.Works[i], at), max(s.world.Now, 0)
-	return s.promising().closedTo(f.Definition, s.pool.ClosedTo(nil, d.Stranger, f.NonPreemptible, true, now, cluster.TimeAfter(now, d.Times.Least)))
+	now := max(s.world.Now, 0)
+	return openTo(s.promising(), i, at, true, now, cluster.TimeAfter(now, d.Times.Least))
 }
 
 // alike says whether two definitions could use a device or, where one asks for none, a

@@ -104,7 +104,7 @@ func (s preempting) makeRoomForAny(k *cluster.Work, it queue.Item, at int16, hel
 // anyUnit tries the units that may start next, in order of preference, until room is
 // made for one.
 func (s preempting) anyUnit(d *cluster.Definition, held []int32, try func(add []int32, asks quota.Amounts) (bool, error)) (bool, error) {
-	if held == nil && !d.Unsure {
+	if held == nil && d.HasOneStart() {
 		return try(d.Unit.Add, slices.Clip(d.Asks))
 	}
 	units, _ := d.Gang.Units(held, roomChoices)

@@ -284,7 +284,7 @@ func (f *Probe) freeForm(k *cluster.Work, at int16, now attempt) (Answer, error)
 	if !d.Verdict.OK {
 		return f.refused(k), nil
 	}
-	if !d.Unsure {
+	if d.HasOneStart() {
 		if s.fits(s.reaches(f.Slot, d, d.Unit.Tasks()), f.world.FormOf(k, at), d, d.Unit, d.Asks) {
 			return f.found(k, at, d.Unit), nil
 		}

@@ -234,7 +234,7 @@ func startsAnew(k *cluster.Work) bool {
 
 // unitsOf are the units by which a workload that holds nothing may start.
 func unitsOf(d *cluster.Definition) []gang.Unit {
-	if !d.Unsure {
+	if d.HasOneStart() {
 		return []gang.Unit{d.Unit}
 	}
 	units, _ := d.Gang.Units(nil, roomChoices)

@@ -43,13 +43,25 @@ func (r reach) within(seats []cluster.Seat) reach {
 // last of those in which it finds some.
 func (s promising) startOrCut(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome, error) {
 	result, err := s.start(k, it, f)
-	d := s.world.Definition(k, it.Form)
-	if result != byCapacity || err != nil || d.Times.Least == 0 || k.Status != cluster.Waiting || k.Live >= 0 && s.world.Holds(k) || wasEvicted(k, s.world) {
+	if result != byCapacity || err != nil {
 		return result, err
 	}
+	return startInHole(s, k, it, s.world.Definition(k, it.Form).Unit.Tasks(), func() (outcome, error) {
+		result, _, err := s.tryUnits(k, it, f, nil)
+		return result, err
+	})
+}
+
+// startInHole tries to start so many tasks of a workload, for which there is no place until their limit, in each of the
+// holes that end earlier, if it is content with one (B1).
+func startInHole(s promising, k *cluster.Work, it queue.Item, tasks int32, try func() (outcome, error)) (outcome, error) {
+	d := s.world.Definition(k, it.Form)
+	if d.Times.Least == 0 || k.Status != cluster.Waiting || k.Live >= 0 && s.world.Holds(k) || wasEvicted(k, s.world) {
+		return byCapacity, nil
+	}
 	defer func() { s.cut = 0 }()
-	for _, s.cut = range s.holesFor(it.ID, d) {
-		if result, _, err := s.tryUnits(k, it, f, nil); result == started || err != nil {
+	for _, s.cut = range s.holesFor(it.ID, d, tasks) {
+		if result, err := try(); result == started || err != nil {
 			return result, err
 		}
 	}
@@ -57,11 +69,11 @@ func (s promising) startOrCut(k *cluster.Work, it queue.Item, f *cluster.Form) (
 }
 
 // holesFor are the ends of holes that are no shorter than a workload is content with, and too short
-// for it uncut, the latest first: where somebody has been promised something, or people have
+// for so many tasks of it uncut, the latest first: where somebody has been promised something, or people have
 // reserved something.
-func (s promising) holesFor(i int32, d *cluster.Definition) (ends []int64) {
+func (s promising) holesFor(i int32, d *cluster.Definition, tasks int32) (ends []int64) {
 	now := max(s.world.Now, 0)
-	least, most := cluster.TimeAfter(now, d.Times.Least), s.reaches(i, d, d.Unit.Tasks()).until
+	least, most := cluster.TimeAfter(now, d.Times.Least), s.reaches(i, d, tasks).until
 	note := func(at int64) {
 		if at >= least && at < most {
 			ends = append(ends, at)

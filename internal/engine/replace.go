@@ -53,7 +53,7 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		return false, nil
 	}
 	units := []gang.Unit{d.Unit}
-	if held != nil || d.Unsure {
+	if held != nil || !d.HasOneStart() {
 		units, _ = d.Gang.Units(held, roomChoices)
 	}
 	tried := false

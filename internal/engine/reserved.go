@@ -89,13 +89,18 @@ func (s promising) openAt(i int32, form int16, at int64, tasks int32) *cluster.D
 // open is the definition of a form as it may be used from one time to another: by who
 // has a right to it and does not only borrow: what is closed to it then.
 func (s promising) open(i int32, form int16, from, until int64) *cluster.Definition {
+	return openTo(s, i, form, false, from, until)
+}
+
+// openTo is open, or also by who borrows what is lent.
+func openTo(s promising, i int32, form int16, borrows bool, from, until int64) *cluster.Definition {
 	w := s.world
 	k := &w.Works[i]
 	d, f := w.Definition(k, form), w.FormOf(k, form)
 	if len(d.Stranger) == 0 {
 		return d
 	}
-	s.closed = s.pool.ClosedTo(s.closed[:0], d.Stranger, f.NonPreemptible, false, from, until)
+	s.closed = s.pool.ClosedTo(s.closed[:0], d.Stranger, f.NonPreemptible, borrows, from, until)
 	last := &s.lastOpen
 	if last.open == nil || last.definition != f.Definition || !slices.Equal(last.closed, s.closed) {
 		last.open, last.definition = s.closedTo(f.Definition, s.closed), f.Definition

@@ -232,6 +232,9 @@ func (s *Solver) startSmaller(k *cluster.Work, it queue.Item, at int16, add []in
 	asks = slices.Clone(asks)
 	it.Form = at
 	result, err := s.tryUnit(k, it, f, unit, asks)
+	if result == byCapacity && err == nil {
+		result, err = startInHole(s.promising(), k, it, unit.Tasks(), func() (outcome, error) { return s.tryUnit(k, it, f, unit, asks) })
+	}
 	if result != started && err == nil && mayClaim(s.pool, s.phase) {
 		s.claims = true
 		result, err = s.tryUnit(k, it, f, unit, asks)
@@ -374,6 +377,10 @@ func (s *Solver) tryNext(k *cluster.Work, it queue.Item, f *cluster.Form, held [
 // is so for every queue.
 func (s *Solver) tryUnits(k *cluster.Work, it queue.Item, f *cluster.Form, held []int32) (result outcome, everywhere bool, err error) {
 	d := &s.pool.Definitions[f.Definition]
+	if held == nil && d.HasOneStart() {
+		result, err = s.tryUnit(k, it, f, d.Unit, d.Asks)
+		return result, result == byCapacity, err
+	}
 	result, everywhere = byRules, true
 	for s.walk.Reset(d.Gang, held, d.Choices()); ; {
 		unit, ok := s.walk.Next()

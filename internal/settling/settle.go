@@ -119,7 +119,7 @@ func (w Settling) DropClaims(d *cluster.Decision, claims []cluster.Holding) []cl
 }
 
 // claimed is in what index a task claims its place, and its shape there; nil if the
-// node is not in its pool any more.
+// node is not in its pool any more. What was cut to fit a hole may claim what is reserved after that (B1).
 func claimed(h *cluster.Holding, w *cluster.World) (*placement.Index, placement.Shape) {
 	k := &w.Works[h.Work]
 	if w.Outside(k, h.Node) {
