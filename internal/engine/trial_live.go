@@ -155,13 +155,15 @@ func (q *incrementalPool) hasPlaceForOne(d *cluster.Definition, set int) bool {
 }
 
 // mayReplace says whether starts of this decision may make way for a kind that is
-// within its lines and finds no place (M9).
+// within its lines and finds no place (M9). That a place for one task of each set is there
+// proves no place where a failed search proves none.
 func (l *keptLine) mayReplace(k *waitingClass) bool {
 	q := l.pool
-	if len(l.starts) == 0 || replacedStarts(&q.pool.Policy) == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) || q.hasPlace(k.definition, k.above) {
+	d := &q.pool.Definitions[k.definition]
+	if len(l.starts) == 0 || replacedStarts(&q.pool.Policy) == 0 || !q.pool.Room.Entitled(k.leaf, q.asks(k)) || !q.admits(k, withinLines) ||
+		!d.Unsure && q.hasPlace(k.definition, k.above) {
 		return false
 	}
-	d := &q.pool.Definitions[k.definition]
 	need := make([]int64, q.pool.Plain)
 	for set := range d.Sets {
 		n := d.Unit.Add[set]
