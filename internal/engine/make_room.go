@@ -107,8 +107,7 @@ func (s preempting) anyUnit(d *cluster.Definition, held []int32, try func(add []
 	if held == nil && d.HasOneStart() {
 		return try(d.Unit.Add, slices.Clip(d.Asks))
 	}
-	units, _ := d.Gang.Units(held, roomChoices)
-	for _, unit := range units {
+	for _, unit := range unitsOf(d, held) {
 		asks, err := s.unitAsks(d, unit, held == nil)
 		if err != nil {
 			return false, err

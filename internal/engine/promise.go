@@ -207,7 +207,7 @@ func (s promising) read(i int32) *promise {
 		p.duration = d.Times.Lasts(p.unit.Tasks())
 	}
 	asks, err := s.unitAsks(d, p.unit, true)
-	if err != nil || !slices.ContainsFunc(unitsOf(d), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
+	if err != nil || !slices.ContainsFunc(unitsOf(d, nil), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
 		return nil
 	}
 	p.asks = slices.Clone(asks)
@@ -232,12 +232,13 @@ func startsAnew(k *cluster.Work) bool {
 	return k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers
 }
 
-// unitsOf are the units by which a workload that holds nothing may start.
-func unitsOf(d *cluster.Definition) []gang.Unit {
-	if d.HasOneStart() {
+// unitsOf are the units by which a workload may go on from what it holds, in order of preference:
+// from nothing one that halves starts as asked, before it comes to less (L2).
+func unitsOf(d *cluster.Definition, held []int32) []gang.Unit {
+	if held == nil && d.HasOneStart() {
 		return []gang.Unit{d.Unit}
 	}
-	units, _ := d.Gang.Units(nil, roomChoices)
+	units, _ := d.Gang.Units(held, roomChoices)
 	return units
 }
 

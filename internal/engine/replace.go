@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
@@ -52,12 +51,8 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		s.decision.Work.Remembered++
 		return false, nil
 	}
-	units := []gang.Unit{d.Unit}
-	if held != nil || !d.HasOneStart() {
-		units, _ = d.Gang.Units(held, roomChoices)
-	}
 	tried := false
-	for _, unit := range units {
+	for _, unit := range unitsOf(d, held) {
 		asks, err := s.unitAsks(d, unit, held == nil)
 		if err != nil {
 			return false, err

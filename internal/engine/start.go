@@ -344,9 +344,9 @@ func (s *Solver) start(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome
 		s.decision.Work.Remembered++
 		return byCapacity, nil
 	}
-	if !d.Unsure {
+	if !d.Unsure || len(d.Ladder) > 0 { // as asked (L2)
 		result, err := s.tryUnit(k, it, f, d.Unit, d.Asks)
-		if result == byCapacity && !used {
+		if result == byCapacity && !used && !d.Unsure {
 			d.Refused = p.UntilFreed()
 		}
 		return result, err
