@@ -171,14 +171,16 @@ func (w Booking) number(i int32, seats []Seat, first int) {
 }
 
 // LeavesFirst says whether a workload that has lost all that ran of it claims, by some of these rows, a place in which it
-// ran: beside what has been given that since, it cannot run on there. Then nothing of it continues what ran, and it starts
-// behind itself (S5).
+// ran: beside what has been given that since, it cannot run on there. So does one that starts anew in a hole, until that
+// ends: what ran would go on beyond it (B1). Then nothing of it continues what ran, and it starts behind itself (S5).
 func (w Booking) LeavesFirst(i int32, seats []Seat) bool {
 	k := &w.Works[i]
 	if k.Live < 0 || w.Live[k.Live].Form != k.Current || slices.ContainsFunc(seats, func(one Seat) bool { return w.Ran(&one) }) {
 		return false
 	}
-	return slices.ContainsFunc(seats, func(one Seat) bool { return one.Pipelined && w.hadMoreThere(k, seats, &one) })
+	return slices.ContainsFunc(seats, func(one Seat) bool {
+		return one.Until > 0 && one.Commit >= 0 || one.Pipelined && w.hadMoreThere(k, seats, &one)
+	})
 }
 
 // hadMoreThere says whether more tasks of a pod set of a workload ran where a row of it is than run there by these rows.
