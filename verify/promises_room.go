@@ -41,11 +41,20 @@ func (v *promising) fits(p *promised) {
 }
 
 // comes checks that a promise of which the time has come waits for somebody, as its workload would start else: it would be
-// promised a later time by each solve by nothing but that time passes (B7).
+// promised a later time by each solve by nothing but that time passes (B7). It need not start where one has its places that
+// makes way for it: that one may be such as would come back at once (B6).
 func (v *promising) comes(p *promised) {
-	if p.from <= v.at && len(p.source.Promise.WaitsFor) == 0 {
-		v.fail(p.path, ruleKept, "its time has come, and %q waits for nobody and does not start", p.workload.source.ID)
+	if p.from > v.at || len(p.source.Promise.WaitsFor) > 0 {
+		return
 	}
+	for _, n := range p.nodes {
+		for i := range v.stands[n] {
+			if p.isServedBy(&v.stands[n][i]) {
+				return
+			}
+		}
+	}
+	v.fail(p.path, ruleKept, "its time has come, and %q waits for nobody and does not start", p.workload.source.ID)
 }
 
 // changesOn are the times from one to another at which more may be in use of a node by what is promised than before:
