@@ -111,12 +111,11 @@ func (h *sides) best(p *picker) int {
 	switch {
 	case h.side < 0:
 		h.fill(p)
-	case len(h.heap) > 0 && !h.look(p, h.side):
-		last := len(h.heap) - 1
-		h.heap[0] = h.heap[last]
-		h.heap = h.heap[:last]
-		h.down(p, 0)
 	case len(h.heap) > 0:
+		if last := len(h.heap) - 1; !h.look(p, h.side) {
+			h.heap[0] = h.heap[last]
+			h.heap = h.heap[:last]
+		}
 		h.down(p, 0)
 	}
 	if len(h.heap) == 0 {
@@ -129,6 +128,9 @@ func (h *sides) best(p *picker) int {
 // down lets the side at i of the heap sink to its place: along those who go before their neighbours to the end, and
 // back up, as a side of which was taken mostly goes last.
 func (h *sides) down(p *picker, i int) {
+	if i >= len(h.heap) {
+		return // the last side has nobody left
+	}
 	side, top := h.heap[i], i
 	for child := 2*i + 1; child < len(h.heap); child = 2*i + 1 {
 		if child+1 < len(h.heap) && h.before(p, h.heap[child+1], h.heap[child]) {
