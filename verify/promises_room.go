@@ -115,12 +115,11 @@ func isDue(one *standing) bool {
 	return !one.moves && was != nil && was.Rule != allot.ByGathering
 }
 
-// mayTake says whether what the plan starts has the right to take from whom something is promised what it would start
+// mayTake says whether what the plan starts has the right to preempt from whom something is promised what it would start
 // on: that may have started in this solve, have made way for it, and have been promised the same again (B7).
 func (v *promising) mayTake(one *standing, p *promised) bool {
 	was := p.workload.source.Reserved
-	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) &&
-		(mayPreempt(one.workload, p.workload) || v.mayReclaim(one.workload, p.workload))
+	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) && mayPreempt(one.workload, p.workload)
 }
 
 // gathered checks that what is gathered for one fits beside all that is promised to others, and that

@@ -320,15 +320,7 @@ func (s laying) allElsewhere(broken []*promise) {
 // firmFirst are promises with those first that are firm.
 func firmFirst(list []*promise) []*promise {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *promise) int {
-		switch {
-		case a.firm == b.firm:
-			return 0
-		case a.firm:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(list, func(a, b *promise) int { return trueFirst(a.firm, b.firm) })
 	return list
 }
 

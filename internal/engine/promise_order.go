@@ -20,13 +20,18 @@ func (s promising) laying() laying { return laying{s} }
 // compare orders promises: those within their lines first; of a pass those that the state had by time and ID, then
 // the others as they were made, but for one that stands in its leaf before some that were: it goes before them (B4).
 func (laying) compare(a, b *promise) int {
-	if a.entitled != b.entitled {
-		if a.entitled {
-			return -1
-		}
-		return 1
+	return cmp.Or(trueFirst(a.entitled, b.entitled), cmp.Compare(a.rank, b.rank))
+}
+
+// trueFirst compares what is so with what is not.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
 	}
-	return cmp.Compare(a.rank, b.rank)
+	return 1
 }
 
 // rankKept puts the promises of the state in their order.

@@ -165,17 +165,6 @@ func (s telling) promisedAt(p *promise) []*promise {
 	return others
 }
 
-// trueFirst compares what is so with what is not.
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
 // overrunsFor says whether a task that is in the way of a promise was to have left: one that only claims its place in the
 // state overruns nothing, nor does one that stays behind the promise by its better right.
 func (s telling) overrunsFor(p *promise) func(*cluster.Seat) bool {
