@@ -39,8 +39,8 @@ type Derivation struct {
 	Parent int32
 	// Granule is the unit in which the surplus is given (F5, [Granules]).
 	Granule int64
-	// Capacity is what is divided; SetAside of it is kept from lending and
-	// requested by nobody, which the pool's division takes off alone (Q5).
+	// Capacity is what is divided; SetAside of it is kept from lending and not
+	// requested, which the pool's division takes off alone (Q5).
 	// QuotaParts is their sum, Surplus what is left for the tiers.
 	Capacity, SetAside, QuotaParts, Surplus int64
 	// Tiers are those of the members, the highest first; under [ByDemand] there
@@ -53,19 +53,20 @@ type Derivation struct {
 // A Part is what one member of a group was given.
 type Part struct {
 	// Queue is its index. Kept is what of its quota is kept from lending, at it or
-	// below it, and requested by nobody: that is no part of its quota here (Q5).
+	// below it, and not requested: that is no part of its quota here (Q5).
 	Queue int32
 	Kept  int64
 	Share
-	// Weight is what counts: as usage changes it (F6), of a scale of its tier's; 1 where [Options.EqualAtZeroWeight] says so. Under
-	// [ByDemand] it is to be multiplied by Counted (F8): what is asked within limits, in
-	// reach or not, which is 0 under the others. Tier is 0 there.
+	// Weight is the weight by which its tier was divided: as usage changes it (F6), on a scale
+	// of the tier's own; 1 where [Options.EqualAtZeroWeight] says so. Under [ByDemand] the
+	// surplus goes by Weight × Counted (F8), where Counted is what is asked within limits, in
+	// reach or not, and Tier is 0; under the other methods Counted is 0.
 	Weight, Counted int64
 	Tier            int32
-	// SurplusPart is FairShare less QuotaPart, Granules are those in it, of which
-	// the last may be a part of one.
+	// SurplusPart is FairShare less QuotaPart, Granules is the number of granules in it, of
+	// which the last may be a part of one.
 	SurplusPart, Granules int64
-	// End is why it is no more.
+	// End is why the share is no larger.
 	End End
 }
 

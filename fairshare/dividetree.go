@@ -16,8 +16,8 @@ import "slices"
 // knows no tiers.
 //
 // Lending (Q5): what a queue keeps and cannot use itself is set aside from
-// the quotas of its ancestors and from the capacity, so it is surplus to
-// nobody at any level, and no part of any share. The quota part of an inner
+// the quotas of its ancestors and from the capacity, so it is no surplus
+// at any level, and no part of any share. The quota part of an inner
 // queue is therefore min(quota less what is set aside below it, requestable).
 //
 // The shares are written to dst if its capacity is enough. Faulty input is an

@@ -3,9 +3,9 @@
 //
 // # The rule
 //
-// Everybody first gets the smaller of its quota and what it can use (F2). The
+// Each claim first gets the smaller of its quota and what it can use (F2). The
 // surplus goes tier by tier of over-quota priority, inside a tier in
-// proportion to weight, to nobody more than it can use (F3, weighted
+// proportion to weight, and no claim gets more than it can use (F3, weighted
 // max-min). It is given in granules, whole devices say: one at a time to the
 // claim with the lowest (2·surplus so far + granule)/weight (F5). That is the
 // divisor method of Webster and Sainte-Laguë, known from the apportionment of
@@ -29,10 +29,11 @@
 // each is between min(quota, requestable) and requestable; elsewhere they sum to
 // min(handed down, Σ requestable), and each is at least what the queue may defend of its
 // quota. More capacity, or a
-// claimant that leaves, lowers nobody's share; a higher weight does not lower
-// one's own; asking for more than one can use brings nothing of use; inside a
-// tier nobody unsatisfied has reason to envy another by more than the rounding
-// of one granule; the order of the claims decides nothing but the last tie.
+// claimant that leaves, lowers no share; a higher weight does not lower the
+// share of its claim; asking for more than a claim can use brings it nothing of
+// use; inside a tier no unsatisfied claim has reason to envy another by more
+// than the rounding of one granule; the order of the claims decides nothing but
+// the last tie.
 //
 // # Parts of granules
 //

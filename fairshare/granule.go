@@ -60,7 +60,7 @@ func (t *tree) granulesOf(shares []Share, whole int64) []int64 {
 		if parent >= 0 {
 			units[parent] = commonDivisor(units[parent], units[i])
 		}
-		// A common divisor of parts is a part, so the whole one is somebody's.
+		// A common divisor of parts is a part, so a whole one is what some member asks by.
 		if g := &groups[parent+1]; units[i] == whole || *g == whole {
 			*g = whole
 		} else {
@@ -68,7 +68,7 @@ func (t *tree) granulesOf(shares []Share, whole int64) []int64 {
 		}
 	}
 	for i := range groups {
-		if groups[i] == 0 { // nobody can use anything
+		if groups[i] == 0 { // no member can use anything
 			groups[i] = whole
 		}
 	}

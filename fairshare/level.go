@@ -46,7 +46,7 @@ func compareTurns(a, b *claimant) int {
 }
 
 // divideSurplus divides the surplus among the claimants of one tier (F5), adds
-// what each gets to shares and returns what nobody can use. It reorders the
+// what each gets to shares and returns what none of them can use. It reorders the
 // claimants.
 func divideSurplus(shares []int64, surplus uint64, tier []claimant, o Options) (left uint64) {
 	live, enough := takers(tier, surplus, o)

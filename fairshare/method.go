@@ -10,7 +10,7 @@ import (
 type Method uint8
 
 const (
-	// QuotaThenWeight gives everybody the quota first and divides the surplus
+	// QuotaThenWeight gives each member its quota first and divides the surplus
 	// by weight, tier by tier (F2–F5). It is the zero value.
 	QuotaThenWeight Method = iota
 	// ByDemand divides in proportion to demand × weight, without quotas (F8,

@@ -99,8 +99,9 @@ func tellWeights(shares []Share, group []int32, members []int, weights []int64, 
 	}
 }
 
-// adjustGroup returns the weights of a group, as their usage changes them (F6). It is of each tier by itself. Where of those who could use more
-// than their quota parts none has any, the weights that are given hold there.
+// adjustGroup returns the weights of a group, as their usage changes them (F6), tier by
+// tier. Where no member of a tier that could use more than its quota part has a weight
+// left, the weights that are given hold there.
 func adjustGroup(shares []Share, queues []Queue, group []int32, c *TreeConfig) []int64 {
 	out := make([]int64, len(group))
 	done := make([]bool, len(group))

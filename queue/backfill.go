@@ -10,14 +10,14 @@ import (
 type Backfill uint8
 
 const (
-	// NoBackfill promises nothing to anybody: what waits may be passed. It is the zero
-	// value.
+	// NoBackfill makes no promises: any workload that waits may be passed. It is the
+	// zero value.
 	NoBackfill Backfill = iota
-	// EASY promises the first in order, and no more unless said, a time and places; what
-	// does not delay it may pass (Lifka 1995).
+	// EASY promises a time and places to the first in order, and to no more unless the
+	// policy says so; what does not delay it may pass (Lifka 1995).
 	EASY
-	// Conservative promises everybody, up to a depth; only what delays nobody may pass
-	// (Mu'alem and Feitelson 2001).
+	// Conservative makes a promise to each workload that waits, up to a depth; only what
+	// delays none of them may pass (Mu'alem and Feitelson 2001).
 	Conservative
 )
 

@@ -45,7 +45,7 @@ type contender struct {
 
 	created instant
 	queue   int32
-	// leaf is where best waits, the queue itself or one below it; nobody if
+	// leaf is where best waits, the queue itself or one below it; noQueue if
 	// nothing waits: then neither best nor what was weighed means anything.
 	leaf         int32
 	best         Item

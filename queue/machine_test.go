@@ -278,7 +278,7 @@ func (m *machine) count(leaf int, ok bool) {
 	for i := range m.queues.contenders {
 		for j := range i {
 			a, b := &m.queues.contenders[i], &m.queues.contenders[j]
-			if a.leaf != nobody && b.leaf != nobody && m.queues.parent[i] == m.queues.parent[j] {
+			if a.leaf != noQueue && b.leaf != noQueue && m.queues.parent[i] == m.queues.parent[j] {
 				_, by := m.queues.ranking.compare(a, b)
 				m.seen.decided[m.queues.ranking.list[by].name]++
 			}

@@ -138,7 +138,7 @@ type OwnQueueing uint8
 const (
 	// AsPool says nothing: the pool's holds. It is the zero value.
 	AsPool OwnQueueing = iota
-	// OwnBestEffort: what cannot start stops nobody.
+	// OwnBestEffort: what cannot start stops nothing else.
 	OwnBestEffort
 	// OwnStrict: a blocked head stops all behind it in the queue.
 	OwnStrict

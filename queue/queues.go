@@ -14,7 +14,7 @@ type Queues struct {
 	request func(Item) quota.Amounts
 	ranking ranking
 
-	parent     []int32     // by queue; nobody at the top
+	parent     []int32     // by queue; noQueue above the topmost
 	place      []int32     // by queue: where it enters its group
 	groups     []group     // by parent + 1
 	contenders []contender // by queue
@@ -24,7 +24,7 @@ type Queues struct {
 	pending   []pending // by queue; inner ones stay empty
 	dropped   []bool
 	count     int
-	stale     int32 // the leaf that has changed since the tournaments were played, or nobody
+	stale     int32 // the leaf that has changed since the tournaments were played, or noQueue
 	used      bool  // and so has the use on its path
 	spare     *btree.FreeListG[Item]
 }
@@ -32,7 +32,7 @@ type Queues struct {
 // New returns the queues of a tree with nothing in them. O(queues × resources).
 func New(c Config) *Queues {
 	if c.Tree == nil {
-		return &Queues{groups: make([]group, 1), stale: nobody}
+		return &Queues{groups: make([]group, 1), stale: noQueue}
 	}
 	n := c.Tree.Queues()
 	q := &Queues{
@@ -46,7 +46,7 @@ func New(c Config) *Queues {
 		divided:    c.divided(),
 		pending:    make([]pending, n),
 		dropped:    make([]bool, n),
-		stale:      nobody,
+		stale:      noQueue,
 		spare:      btree.NewFreeListG[Item](btree.DefaultFreeListSize),
 	}
 	q.requested = make([]int64, n*len(q.divided))
@@ -69,7 +69,7 @@ func (q *Queues) enter(c *Config) {
 			queue:        int32(i),
 			created:      instant(entry(c.Created, i)),
 			entitlements: own,
-			leaf:         nobody,
+			leaf:         noQueue,
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (q *Queues) arrange() {
 	}
 	places := make([]int32, 2*len(q.parent))
 	for i := range places {
-		places[i] = nobody
+		places[i] = noQueue
 	}
 	for i, n := range size {
 		q.groups[i].places, places = places[:2*n:2*n], places[2*n:]
@@ -132,7 +132,7 @@ func (q *Queues) Remove(leaf int, it Item) bool {
 	q.count--
 	q.changed(leaf, false)
 	if c := &q.contenders[leaf]; it == c.best {
-		c.leaf = nobody // so that it is asked anew should it come back
+		c.leaf = noQueue // so that it is asked anew should it come back
 	}
 	return true
 }
@@ -143,7 +143,7 @@ func (q *Queues) Remove(leaf int, it Item) bool {
 func (q *Queues) Best() (leaf int, it Item, ok bool) {
 	q.settle()
 	top := q.groups[0].winner()
-	if top == nobody {
+	if top == noQueue {
 		return 0, Item{}, false
 	}
 	c := &q.contenders[top]
@@ -178,7 +178,7 @@ func (q *Queues) Redraw(shares, guaranteed []int64) {
 		}
 	}
 	for i := range q.contenders {
-		if q.isLeaf(i) && q.contenders[i].leaf != nobody {
+		if q.isLeaf(i) && q.contenders[i].leaf != noQueue {
 			q.climb(int32(i), true)
 		}
 	}
@@ -219,16 +219,16 @@ func (q *Queues) changed(leaf int, used bool) {
 
 // settle brings the tournaments up to date with the leaf that has changed.
 func (q *Queues) settle() {
-	if q.stale == nobody {
+	if q.stale == noQueue {
 		return
 	}
 	c, used := &q.contenders[q.stale], q.used
-	q.stale, q.used = nobody, false
+	q.stale, q.used = noQueue, false
 	it, waits := q.pending[c.queue].first()
 	switch {
 	case !waits:
-		c.leaf = nobody
-	case used || c.leaf == nobody || it != c.best:
+		c.leaf = noQueue
+	case used || c.leaf == noQueue || it != c.best:
 		c.leaf, c.best = c.queue, it
 		q.ask(c)
 	default:
@@ -265,16 +265,16 @@ func (q *Queues) requestedBy(leaf int32) []int64 {
 // parent. Unless the use on the path has changed it ends where a group's winner
 // is what it was.
 func (q *Queues) climb(queue int32, used bool) {
-	for ; queue != nobody; queue = q.parent[queue] {
+	for ; queue != noQueue; queue = q.parent[queue] {
 		c := &q.contenders[queue]
 		if below := q.groups[queue+1]; len(below.places) > 0 {
 			c.leaf = below.winner()
-			if c.leaf != nobody {
+			if c.leaf != noQueue {
 				winner := &q.contenders[c.leaf]
 				c.leaf, c.best = winner.leaf, winner.best
 			}
 		}
-		if c.leaf != nobody && q.ranking.weigh != nil {
+		if c.leaf != noQueue && q.ranking.weigh != nil {
 			q.ranking.weigh(c, q.tree, q.requestedBy(c.leaf))
 		}
 		if !q.replay(queue) && !used {

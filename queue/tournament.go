@@ -1,20 +1,20 @@
 package queue
 
-// nobody stands for no queue: nothing waits there.
-const nobody = -1
+// noQueue stands in the place of a queue where nothing waits.
+const noQueue = -1
 
 // A group is the tournament of one sibling group: a winner tree of its n
 // queues. Player i stands at n+i, the winner of the places 2i and 2i+1 at i, so
 // the winner of all at 1. (Where n is no power of two the places are not in the
 // order of the players; under a total order the same one wins.)
 type group struct {
-	places []int32 // queues, or nobody; 2n of them, the first unused
+	places []int32 // queues, or noQueue; 2n of them, the first unused
 }
 
-// winner returns the queue that goes first, or nobody. O(1).
+// winner returns the queue that goes first, or noQueue. O(1).
 func (g group) winner() int32 {
 	if len(g.places) == 0 {
-		return nobody
+		return noQueue
 	}
 	return g.places[1]
 }
@@ -26,8 +26,8 @@ func (g group) winner() int32 {
 func (q *Queues) replay(queue int32) bool {
 	places := q.groups[q.parent[queue]+1].places
 	at := q.place[queue]
-	if q.contenders[queue].leaf == nobody {
-		places[at] = nobody
+	if q.contenders[queue].leaf == noQueue {
+		places[at] = noQueue
 	} else {
 		places[at] = queue
 	}
@@ -41,13 +41,13 @@ func (q *Queues) replay(queue int32) bool {
 	return true
 }
 
-// match returns the one of two siblings that goes first. Nobody loses to
-// everybody.
+// match returns the one of two siblings that goes first; noQueue goes after
+// every queue.
 func (q *Queues) match(a, b int32) int32 {
 	switch {
-	case a == nobody:
+	case a == noQueue:
 		return b
-	case b == nobody:
+	case b == noQueue:
 		return a
 	}
 	first, _ := q.ranking.compare(&q.contenders[a], &q.contenders[b])

@@ -38,7 +38,7 @@ const (
 )
 
 // Of returns the Bound of n units. A negative n is kept as it is, so that
-// whoever checks the input can report it; [New] refuses it.
+// a caller that checks its input can report it; [New] refuses it.
 func Of(n int64) Bound { return Bound{form: anAmount, amount: n} }
 
 // Unlimited returns the Bound that is given and bounds nothing.

@@ -197,7 +197,7 @@ func (t *Tree) checkChange(q int, a Amounts) error {
 	return nil
 }
 
-// change adds sign × a along q's path and keeps a journal of it if somebody may
+// change adds sign × a along q's path and keeps a journal of it if a caller may
 // want it undone.
 func (t *Tree) change(q int32, a Amounts, sign int64, nonPreemptible bool) {
 	for _, x := range a {
