@@ -84,7 +84,7 @@ func (w *search) inexact() bool {
 	return false
 }
 
-// A deepSearch goes through all ways; whoever places something calls next for the
+// A deepSearch goes through all ways: each step places something, calls next for the
 // rest, and takes it back if the rest fails.
 type deepSearch struct {
 	*search

@@ -16,7 +16,7 @@ func (p *Placer) fits(x *placement.Index, s *Set, n int32) bool {
 	return p.UsedNodes || n > 1 && p.Fitting != AnyNodes && x.Whole(s.Shape)
 }
 
-// Fit places n tasks of a set as P8 has it, or none, for a caller who keeps them off some
+// Fit places n tasks of a set as P8 has it, or none, for a caller that keeps them off some
 // nodes by the shape. Where P8 says nothing of so many tasks of the set, fits is false. It
 // panics if dst is shorter than n.
 func (p *Placer) Fit(x *placement.Index, set *Set, n int32, st placement.Strategy, dst []placement.Place) (fits, ok bool) {

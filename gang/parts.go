@@ -182,8 +182,8 @@ func (w *search) restInside(s int32, where area, rest []int32, cuts []Slice) boo
 
 // parts lists the domains of a level in an area with what each takes, in order;
 // nodes that lack the level stand behind them, one by one or, where there are slices,
-// domain by domain of the next narrower level that they have. No part is narrower than a slice. The list is good
-// until the next call.
+// domain by domain of the next narrower level that they have. No part is narrower than
+// a slice. The list is good until the next call.
 func (w *search) parts(s int32, where area, level placement.Level, cuts []Slice) []part {
 	if len(cuts) > 0 {
 		level = min(level, cuts[0].Level)

@@ -70,10 +70,10 @@ type Placer struct {
 // never in the same order twice. A shape that fails at the front, with nothing
 // of the unit before it, ends the search: no order helps it. So for a unit of
 // one shape the single order is the whole search, and an exact one: how many tasks
-// of a shape a node takes does not depend on the others. There are two exceptions. Where each task
-// asks fractions of several devices, the strategy's choice of devices may leave
-// room for fewer tasks than another choice would; and so it may where islands overlap, for which the search is made once
-// more, see [Placer.PlaceWithSiblings].
+// of a shape a node takes does not depend on the others. There are two exceptions.
+// Where each task asks fractions of several devices, the strategy's choice of devices
+// may leave room for fewer tasks than another choice would. So it may where islands
+// overlap, for which the search is made once more, see [Placer.PlaceWithSiblings].
 //
 // The verdict is OK, TooFew or NoPlace. O(n) searches of the index for n tasks
 // and one order.

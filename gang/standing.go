@@ -2,8 +2,8 @@ package gang
 
 import "github.com/allotsched/allot/placement"
 
-// A Standing is where tasks of a gang stand, counted as constraints ask for it: a task more takes
-// time in the levels of the topology, and a question none in the tasks.
+// A Standing is where tasks of a gang stand, counted as constraints ask for it: to add a task
+// takes time in the number of levels, and no question takes time in the number of tasks.
 type Standing struct {
 	t *placement.Topology
 	g *Gang
@@ -46,7 +46,8 @@ func (h home) join(other home) home {
 	return h
 }
 
-// NewStanding is that of no tasks of a gang, in the topology by whose levels it is constrained.
+// NewStanding returns the Standing of a gang that has no tasks yet, in the topology that
+// its constraints speak of.
 func NewStanding(t *placement.Topology, g *Gang) *Standing {
 	return &Standing{
 		t: t, g: g, common: make([]home, len(g.sets)*int(t.NodeLevel()+1)),
@@ -76,7 +77,7 @@ func (s *Standing) of(set int32, level placement.Level) int {
 	return int(set)*int(s.t.NodeLevel()+1) + int(level)
 }
 
-// inSet is where the tasks of a set are together; nobody stands in the nil Standing.
+// inSet is where the tasks of a set are together; the nil Standing has no tasks.
 func (s *Standing) inSet(set int32, level placement.Level) home {
 	if s == nil {
 		return home{}

@@ -34,7 +34,7 @@ type Walk struct {
 	place []int32
 }
 
-// Reset begins the walk of g with held tasks running or claimed per set, and
+// Reset begins the walk of g with counts tasks running or claimed per set, and
 // says whether there is a unit at all: OK, Complete or NotSubmitted. Sets that
 // counts leaves out hold nothing; counts must not change during the walk. At
 // most budget units are yielded. O(sets and groups).
@@ -106,7 +106,7 @@ func (w *Walk) step() bool {
 		}
 		w.target = -1
 	}
-	if w.seek() {
+	if w.nextTarget() {
 		w.expand(0)
 		w.unit = Unit{Add: w.add}
 		return true
@@ -178,10 +178,10 @@ func (w *Walk) clearAdd() {
 	}
 }
 
-// seek finds the next target: an outermost node below its minimum, in the order
+// nextTarget finds the next target: an outermost node below its minimum, in the order
 // of the tree, that can reach it. While the gang is below its minimum that is
 // the root or nothing. The nodes passed on the way are active.
-func (w *Walk) seek() bool {
+func (w *Walk) nextTarget() bool {
 	for int(w.next) < len(w.g.tree) {
 		i := w.next
 		if w.state[i].atMin {

@@ -16,7 +16,7 @@ const MostWasted = 50_000
 // again are taken in vain.
 const mostTrials = 4
 
-// brief is by how much sooner a search gives up whose Placer is Brief: 2,000 places
+// brief is by how much sooner a search gives up if its Placer is Brief: 2,000 places
 // in vain are enough for the units that are asked for by the dozen.
 const brief = 25
 
@@ -71,7 +71,7 @@ type search struct {
 	// where such nodes may be used. It never changes while the unit is placed.
 	idle []bool
 	// known remembers, by set, whether the unit has only a part of some slice:
-	// 0 is not known yet, 1 is no, 2 is yes. nil until somebody asks.
+	// 0 is not known yet, 1 is no, 2 is yes. nil until it is asked for.
 	known []int8
 }
 
@@ -236,8 +236,8 @@ func (w *search) trial(branch func() bool) (ok bool) {
 	return ok
 }
 
-// most is a bound of the search, lower for a Placer that is Brief, or whose searches have
-// cost nearly all that they may together.
+// most is a bound of the search; it is lower for a Placer that is Brief, and where the
+// searches together have cost nearly all that they may.
 func (w *search) most(n int) int {
 	if w.Brief {
 		n /= brief
