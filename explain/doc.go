@@ -3,8 +3,8 @@
 // fit, what would help a workload that waits, when it would start, what a change of the
 // state would do, who would pay for a workload that comes, and how two plans differ.
 //
-// It decides nothing by a rule of its own. What it says of a state as it is, the solver
-// knows: it is read in the world in which was decided, and asked of the search that
+// It decides nothing by a rule of its own. What it says of the state as it is comes from
+// the solver: it reads the solver's data after the decision, and asks the search that
 // decides (X1). What it says of a changed state has been found by deciding on that state
 // (X3), so that an answer cannot promise what the next plan does not keep.
 //
@@ -18,8 +18,8 @@
 //	Takings(ctx, decision, keep)            why these victims and no others?
 //	NewFitter(snapshot).Now(ctx, workload)  would it start? Also WithRoom, Ever, Copies,
 //	                                        Why, Ends and Nodes
-//	Reclaim(ctx, decision, workload)        who would go if it were submitted now?
-//	Turns(ctx, decision)                    in what order does all of it wait?
+//	Reclaim(ctx, decision, workload)        which work would go if it were submitted now?
+//	Turns(ctx, decision)                    in what order does everything wait?
 //	Forecasts(ctx, decision, most)          when would what waits start?
 //	WhatHelps(ctx, decision, id, search)    which change, or which two, would start it?
 //	WhatIf(ctx, snapshot, changes...)       what would the changes do?
@@ -42,11 +42,11 @@
 // # How
 //
 // Workload, Queue and Takings read what [allot.Decision.View] shows of a decision: the
-// engine's world after the last action, and the names in it. Its reasons, its order of
-// turns and its choice of victims are the engine's own; the latter is known of a solve
-// that was asked to trace it. A Fitter asks a probe ([allot.Snapshot.Probe]): the version
-// with one workload more, for which the engine proposes as it does in a solve, and takes
-// all of it back.
+// engine's world (its compiled state) after the last action, and the names in it. The
+// reasons, the order of turns and the choice of victims are the engine's own; the choice
+// of victims is known of a solve that was asked to trace it. A Fitter asks a probe
+// ([allot.Snapshot.Probe]): the version with one workload more, for which the engine
+// proposes what it would do as in a solve, and takes all of it back.
 //
 // Diff sorts what two plans say by workload and compares side by side, by what it
 // means: an empty list is no list, an instant is the same in every zone. WhatIf makes
@@ -54,18 +54,18 @@
 // the state it finds with [allot.Snapshot.Since] and tells field by field, by the form
 // of the JSON. Reclaim is a decision with the workload beside the one without it.
 //
-// Forecasts begins the plan, and asks the engine to play it on: to decide nothing, and lay everybody who waits
-// where and when it would be promised to start (B10).
+// Forecasts begins the plan, and asks the engine to play it on: to decide nothing more, and
+// to find for each workload that waits where and when it would be promised to start (B10).
 //
 // WhatHelps tries one kind of change after the other, the cheap ones first: time,
-// constraints, minimum, standing, other queues, bounds and quotas, the end of others,
-// more nodes. Of an amount it looks for the least: a number that helps, of which one
-// less does not, found by what is likely and then by halves. Quotas it raises also all
-// along the way from the workload's queue up, where no single one helps; and where no
-// change does, it follows those that it has tried, at their most, and looks for a second
-// one beside them. Then each is made less in turn, until none can be. Before a decision it asks
-// a [Fitter], which refuses most of what is hopeless in a fraction of the time.
-// A bound on the number of decisions ends the search, and Help says so.
+// constraints, minimum, priority and class, other queues, bounds and quotas, the end of
+// other work, more nodes. Of an amount it looks for the least: a number that helps, of
+// which one less does not, found by trying what is likely and then by halving. Where no
+// single quota helps, it raises quotas all along the way from the workload's queue up.
+// Where no change helps, it keeps each that it has tried, at its most, and looks for a
+// second one beside it; then it makes each less in turn, until none can be. Before a
+// decision it asks a [Fitter], which refuses most of what is hopeless in a fraction of the
+// time. A bound on the number of decisions ends the search, and Help says so.
 //
 // # Invariants
 //

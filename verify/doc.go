@@ -5,14 +5,14 @@
 //
 // # Independence
 //
-// [Plan] decides from the rules alone. The package imports the nouns of the root
-// package, of the children only what fields of those are made of, and calls nothing
-// that decides: of the root only [allot.Check]. So neither it nor [allot.Solve] can
-// hide the other's errors, which the import graph shows and a test keeps so. It does
-// not ask whether another plan would have been better.
+// [Plan] decides from the rules alone. The package imports the objects of the root
+// package (State, Plan and what they are made of) and the types of their fields from
+// the children. It calls nothing that decides: of the root only [allot.Check]. So
+// neither it nor [allot.Solve] can hide the other's errors; a test keeps the imports so.
+// Plan does not ask whether another plan would have been better.
 //
-// A solve goes one change at a time, and what it took and put back is not seen in its
-// plan (M9): where that could make a plan lawful, Plan has nothing to say.
+// A solve makes one change at a time, and what it took and put back is not seen in its
+// plan (M9): where such a change could make a plan lawful, Plan does not refuse it.
 //
 // # What is checked
 //
@@ -28,8 +28,8 @@
 //     claimed, beyond what is usable of any resource, slot or device (S4, S8).
 //     Where the state itself is beyond, it may stay so (S7), but nothing that
 //     asks for the same starts there.
-//   - What starts or moves to where others still leave names them in After, and
-//     then fits once they have left, whoever else has (S4). Who is named has left in an
+//   - What starts or moves to a place that others are still leaving names them in After,
+//     and fits once they have left, whatever else has (S4). What is named has left in an
 //     earlier action, or before the plan: moves never go round in a circle (M11).
 //   - A Start brings its workload to its minimum, takes no more than that, or
 //     consists of claims (G1, G3); a Resize adds one unit to a workload at its
@@ -47,22 +47,24 @@
 //     elsewhere (M4). It ends as policy and exit actions say (S6), or is stale (G1).
 //   - It goes for a preemptor that starts by it (M2) and is entitled to it: by the
 //     policy, by queue and priority (E1, E8), by quota and share (R1–R5), or for
-//     few enough moved GPUs (C3–C5). Where a chain is told each of it was entitled to take
-//     from the one before, and the preemptor is the last of it (M11).
-//   - Something is in the way of its staying: nobody moves whose old place is free in the
+//     few enough moved GPUs (C3–C5). Where a chain is told, each workload of it was
+//     entitled to take from the one before, and the preemptor is the last of it (M11).
+//   - Something is in the way of its staying: no task moves whose old place is free in the
 //     end, or among whole devices that are alike, and nothing goes that would fit (M11).
 //   - Exactly what lost its place is displaced (S7) and unclaimed (S4), and
 //     claims whose places are free have started (S4), with reasons (X2).
 //   - Exactly what waits after the plan is pending, with reasons whose numbers
 //     are right where they can be told without solving (X1).
-//   - Where queueing is strict, by the pool's or the queue's word, nothing starts past what
-//     waits before it in its queue (O4), alone of those alike where the policy says so, and nobody waits for a place that one alike and younger of its
-//     queue got without anybody going for it (M9).
-//   - What is promised exists, starts a minimum (G1), is free when it is promised beside what has
-//     not left by then and all else that is (B4, T2, T3, B9), let in by its queues (Q2, Q3, Q10),
-//     and no more than the policy lets (B2–B4). What is promised already is told, as it stands,
-//     and nothing is later or gone but for a cause (B7), which what the plan places is none: it has
-//     left by then for sure, or leaves alone what is held (B5).
+//   - Where queueing is strict, by the policy of the pool or of the queue, nothing starts past
+//     what waits before it in its queue (O4); where the policy says so this holds for alike
+//     work only. No workload waits for a place that a younger one alike of its queue got
+//     without anything going for it (M9).
+//   - What is promised exists, brings its workload to its minimum (G1), is free when it is
+//     promised, beside what has not left by then and all else that is promised (B4, T2, T3,
+//     B9), is within the bounds of its queues (Q2, Q3, Q10), and is no more than the policy
+//     allows (B2–B4). A promise of the state is told, as it stands, and none is later or gone
+//     without a cause (B7). What the plan itself places is no cause: it has left by then for
+//     sure, or leaves alone what is promised (B5).
 //   - The figures of the queues are those of the world after the plan (Q6,
 //     F1, F12), and the fair shares are those of the division (F2–F5, F7).
 //
@@ -75,14 +77,14 @@
 //
 // # Costs
 //
-// The cost is linear in the state and the plan, times the depth of the queue tree; a
-// node that some leave and others come to costs the product of the two, and of tasks
-// that wait each request that differs from the others costs a look at all nodes.
-// A promise is compared, for each for whom it waits, with what stands and is promised on
-// its own nodes alone, and with what the queues above it use, which is counted as one
-// promise after the other begins; for whom those wait in turn is one bit for each. A
-// gang of thousands of tasks that waits for thousands of victims costs no more than
-// both of them: whom an action waits for is one set for all of its tasks.
+// The cost is linear in the state and the plan, times the depth of the queue tree. A
+// node that m tasks leave and n tasks come to costs m·n, and each different request
+// among the tasks that wait costs a look at all nodes. A promise is compared, for each
+// workload that it waits for, with what stands and is promised on its own nodes alone,
+// and with what the queues above it use, which is counted as one promise after the other
+// begins; what those wait for in turn is one bit for each. A gang of thousands of tasks
+// that waits for thousands of victims costs no more than both of them: what an action
+// waits for is one set for all of its tasks.
 //
 // # Example
 //
