@@ -51,14 +51,15 @@ func (e *MismatchError) Error() string {
 // PartialSince afterwards, s.Now if it had none; any other workload has none
 // (G1). Now stays.
 //
-// What time asks for is kept too: a task's Started, where that is later than its Since
-// (B1), also of one that the plan evicts so that others can move and places anew; the WaitingSince of what waits again, which is s.Now; and what p.Reservations
-// promises (B7). A workload that p.Reservations does not name loses its Reserved, but one
-// of which an action was left out, and a task that is Behind somebody whose promise does not
-// hold its place any more is behind nobody (B6).
+// What the rules of time need is kept too: a task's Started, where that is later than its
+// Since (B1), also of a task that the plan evicts so that others can move, and places anew;
+// the WaitingSince of what waits again, which is s.Now; and what p.Reservations promises
+// (B7). A workload that p.Reservations does not name loses its Reserved, unless an action
+// of it was left out. The Behind of a task is cleared where the promise of the workload that
+// it names does not hold the task's place any more (B6).
 //
 // Neither s nor p is modified, and the result shares no memory with them that
-// anybody could write to. s must be a state that [Check] accepts; so is the
+// a caller could write to. s must be a state that [Check] accepts; so is the
 // result.
 //
 // Apply asks only that p can be carried out on s: that revisions agree, that
@@ -280,8 +281,8 @@ func (ap *applier) result() (*State, error) {
 	return ap.state, nil
 }
 
-// clear takes what is gone out of the state, and promises nothing to who holds something in it: that
-// was to go, and did not.
+// clear takes what is gone out of the state, and clears the promise of a workload that still
+// holds something in it: that was to go, and did not.
 func (ap *applier) clear() {
 	for w := range ap.gone { // each workload for itself: order cannot matter
 		ap.sweep(w)

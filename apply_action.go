@@ -116,7 +116,7 @@ func (ap *applier) enter(w *Workload, form int) {
 	}
 }
 
-// after finds out whether everybody whom the action waits for exists and goes,
+// after finds out whether all that the action waits for exists and goes,
 // and whether it waits for what was Terminating before.
 func (ap *applier) after(at *path, a *Action) (waits bool, err error) {
 	list := at.field("after")
@@ -167,7 +167,7 @@ func (ap *applier) place(at *path, t *Placement) error {
 	return nil
 }
 
-// start gives a task its place, which is claimed where somebody has to leave
+// start gives a task its place, which is claimed where other work has to leave
 // first.
 func (ap *applier) start(at *path, o *order, t *Placement) error {
 	w := o.work

@@ -7,7 +7,7 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// cloneState returns a copy of s that shares no memory with it that anybody
+// cloneState returns a copy of s that shares no memory with it that a caller
 // could write to. Nil and empty stay what they are.
 func cloneState(s *State) *State {
 	c := *s
@@ -153,7 +153,7 @@ func cloneReservedNode(n ReservedNode) ReservedNode {
 	return n
 }
 
-// cloneReason copies a reason of one who waits, which others share.
+// cloneReason copies a reason of a workload that waits, which others share.
 func cloneReason(r Reason) Reason {
 	r.Nodes, r.Domains = slices.Clone(r.Nodes), slices.Clone(r.Domains)
 	r.Nearest, r.Subtrees, r.Free = clonePointer(r.Nearest), clonePointer(r.Subtrees), clonePointer(r.Free)

@@ -40,13 +40,13 @@ func (t *Task) hasBegun() bool {
 	return t.Phase == Running || t.Phase == Claimed && !t.Started.IsZero()
 }
 
-// isBehind says that some task is Behind somebody (B6).
+// isBehind says that some task is Behind a workload (B6).
 func (k *Workload) isBehind() bool {
 	return slices.ContainsFunc(k.Tasks, func(t Task) bool { return t.Behind != "" })
 }
 
-// forgetBehind clears of the workload's tasks that they are behind one to whom nothing is promised in the state: the
-// plan has been made as if they were behind nobody (B6).
+// forgetBehind clears the Behind of the workload's tasks where the workload that it names has no promise in the
+// state: the plan has been made as if they were behind none (B6).
 func (ap *applier) forgetBehind(w *Workload) {
 	for k := range w.Tasks {
 		t := &w.Tasks[k]

@@ -66,7 +66,7 @@ func (c *Change) UnmarshalJSON(data []byte) error {
 }
 
 // nouns are the tables of one version. They share what is in them with other
-// versions, and nobody writes to it.
+// versions, and are never written to.
 type nouns struct {
 	now       time.Time
 	revision  string
@@ -88,9 +88,9 @@ type nouns struct {
 type resident struct {
 	node      string
 	workloads []string
-	// held is what they hold there, and of is the node of which they do: it is another once the
-	// node is changed. Nil is that nobody has looked yet. They are for the check of a change
-	// alone, which sets them before anybody else has the version.
+	// held is what they hold there, and of is the node on which they hold it: it is another once
+	// the node is changed. Nil is not known yet. Only the check of a change uses them, and sets
+	// them before any caller has the version.
 	held *heldOn
 	of   *Node
 }

@@ -198,7 +198,7 @@ func otherDevices(n table.Difference[Node]) bool {
 }
 
 // stillHolds says that nothing is otherwise for others by what became of a node:
-// it is in one pool at most, nobody misses it, and no least memory changes.
+// it is in one pool at most, nothing that names it misses it, and no least memory changes.
 func (d *delta) stillHolds(n table.Difference[Node], known *bounds, c *checker) bool {
 	if n.Before != nil && known.least[n.Before.ID] {
 		return false

@@ -9,12 +9,12 @@ import (
 )
 
 // What a node's tasks hold is kept with the version: a change of some tasks takes away what
-// they held and adds what they hold, so that nobody else who stands there is looked at.
+// they held and adds what they hold, so that no other task that stands there is looked at.
 
 // A book is a listed node in the ledger of a change.
 type book struct {
 	// resident is the node's in the version that the change comes to, nil if nothing stands
-	// there; fresh: nobody else has it yet.
+	// there; fresh: no version shares it yet.
 	resident *resident
 	fresh    bool
 	// known: what was held there before is in the ledger.

@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// What says when and for how long is checked here (SPEC §11).
+// What says when and for how long is checked here (B1–B12).
 
 // secondsOf is the second of a time since 1970; the zero time is at 0.
 func secondsOf(t time.Time) int64 { return max(0, t.Unix()) }
@@ -182,7 +182,7 @@ func checkReservation(c *checker, at *path, r *Reservation) {
 	if r.Drain && !r.Evict {
 		c.faultAt(at, "drain", FaultExclusive, "true", "must not be given without evict")
 	}
-	if r.Lend && r.isForNobody() {
+	if r.Lend && r.isMaintenance() {
 		c.faultAt(at, "lend", FaultExclusive, "true", "must not be given where nobody is a member")
 	}
 }

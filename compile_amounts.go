@@ -30,8 +30,8 @@ func Reserved(s *State) ([][]ReservedNode, error) {
 // A chooser chooses devices for the amounts of reservations.
 type chooser struct {
 	*world
-	// held is by node what the reservations hold of it, usable which devices of it anybody may be
-	// given: healthy ones that nobody else uses, none of a node that is cordoned.
+	// held is by node what the reservations hold of it, usable which devices of it may be given:
+	// healthy ones without foreign use, none of a node that is cordoned.
 	held   []holders
 	usable []uint64
 	// domains are by level the numbers of the nodes' domains, −1 for none.
@@ -133,7 +133,7 @@ func (w *world) compileAmounts() {
 	}
 }
 
-// usableDevices are by node the devices that anybody may be given.
+// usableDevices are by node the devices that may be given.
 func usableDevices(s *State) []uint64 {
 	usable := make([]uint64, len(s.Nodes))
 	for n := range s.Nodes {

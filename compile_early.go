@@ -8,7 +8,7 @@ import (
 )
 
 // Before its NotBefore a workload that holds nothing is one of which no task is submitted
-// yet (B1): it asks for nothing, and nobody waits behind it.
+// yet (B1): it asks for nothing, and nothing waits behind it.
 
 // isEarly says whether the workload waits for its NotBefore. What runs, or has claimed a
 // place, goes on.

@@ -8,8 +8,8 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// What people have reserved is compiled to sets of nodes and devices that are closed to those
-// who are no members (B9).
+// What people have reserved is compiled to sets of nodes and devices that are closed to work
+// that is no member (B9).
 
 // A reservedPart is what a reservation has in a pool.
 type reservedPart struct {
@@ -159,8 +159,8 @@ func (w *world) noteClosing(i int32) {
 	w.closing[i], w.closed = out, w.closed.within(out)
 }
 
-// isForNobody says whether what is reserved is so for nobody: it is maintained.
-func (r *Reservation) isForNobody() bool { return r.Queue == "" && len(r.Workloads) == 0 }
+// isMaintenance says whether the reservation has no members: what it reserves is maintained.
+func (r *Reservation) isMaintenance() bool { return r.Queue == "" && len(r.Workloads) == 0 }
 
 // inUse is what of the node at a position is no part of anything that is maintained at the
 // time (F1).
@@ -169,7 +169,7 @@ func (p *pool) inUse(w *world, at int, n int32) *Node {
 	for i := range p.reserved {
 		r := &p.Reserved[i]
 		devices, in := p.reserved[i].devices[int32(at)]
-		if !in || r.From > max(w.Now, 0) || !w.state.Reservations[r.Source].isForNobody() {
+		if !in || r.From > max(w.Now, 0) || !w.state.Reservations[r.Source].isMaintenance() {
 			continue
 		}
 		less := *node
@@ -190,7 +190,7 @@ func (p *pool) inUse(w *world, at int, n int32) *Node {
 func (p *pool) withoutReserved(w *world, q int32, in []bool) (narrowed bool) {
 	for i := range p.reserved {
 		r, part := &p.Reserved[i], &p.reserved[i]
-		if r.From > max(w.Now, 0) || w.state.Reservations[r.Source].isForNobody() || p.queues[q] < 0 || part.members[q] || part.named[q] {
+		if r.From > max(w.Now, 0) || w.state.Reservations[r.Source].isMaintenance() || p.queues[q] < 0 || part.members[q] || part.named[q] {
 			continue
 		}
 		for at, devices := range part.devices { // each for itself: order cannot matter

@@ -95,8 +95,8 @@ func (w *world) mixOf(index int32) cluster.Mix {
 	return out
 }
 
-// mixWarnings are about target mixes that nobody asks for, and about those that
-// are not there.
+// mixWarnings are about target mixes that no strategy uses, and about those that
+// are missing.
 func (w *world) mixWarnings() []Fault {
 	var found []Fault
 	for _, p := range w.pools {

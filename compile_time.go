@@ -11,8 +11,8 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// What is said of time is compiled where the pool promises anything (B3); elsewhere nobody
-// asks for it.
+// What is said of time is compiled where the pool promises anything (B3); elsewhere nothing
+// depends on it.
 
 // defaultConservative is how many promises there are under conservative backfill unless
 // the policy says.

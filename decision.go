@@ -23,9 +23,9 @@ var ErrUnknown = errors.New("allot: not in the state")
 //
 // What is asked for beside the actions is found out by deciding once more in
 // full, once; from then on the decision keeps the whole compiled state in
-// memory. Who needs all of it takes [Decision.Plan]. More questions are those of
-// package explain; how victims were chosen is found out when it is asked, by one
-// more.
+// memory. A caller that needs all of it takes [Decision.Plan]. Package explain answers
+// further questions; how victims were chosen is found out when it is asked, by one more
+// solve.
 type Decision struct {
 	snapshot *Snapshot
 	actions  []Action
@@ -37,7 +37,7 @@ type Decision struct {
 
 	lock sync.Mutex
 	// world and found are of the full solve, nil until something needs it; cost is
-	// what it cost before anybody asked for reasons.
+	// what it cost before reasons were asked for.
 	world *world
 	found *cluster.Decision
 	cost  Work
@@ -70,7 +70,7 @@ func (d *Decision) decide(ctx context.Context) error {
 	return nil
 }
 
-// inFull solves from scratch, once. The lock is held, or nobody knows d yet. A
+// inFull solves from scratch, once. The lock is held, or d is not shared yet. A
 // context that has ended is an error also where nothing is left to do.
 func (d *Decision) inFull(ctx context.Context) error { return d.inFullWith(ctx, view.Victims{}) }
 
@@ -131,7 +131,7 @@ func (d *Decision) Work() Work { return d.work }
 
 // Incremental says whether the actions were found incrementally, in proportion to what
 // differs from the version that was decided upon there before, and not by a solve
-// from scratch: for who wonders where the time goes. A follower that is new has to
+// from scratch: it tells where the time goes. A follower that is new has to
 // read the whole state once. Nothing else depends on it.
 func (d *Decision) Incremental() bool { return d.incremental }
 

@@ -18,7 +18,7 @@ type follower struct {
 	slots map[string]int32 // work by ID
 }
 
-// followers are those of the versions of one snapshot that nobody uses. There are
+// followers are the idle ones of the versions of one snapshot. There are
 // as many as decisions were ever made at once, up to a few.
 type followers struct {
 	lock sync.Mutex
@@ -171,9 +171,9 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 		return false
 	}
 	if t.at.reserved.Len() > 0 {
-		return false // who may use what there is depends on what of it is reserved
+		return false // which work may use what there is depends on what of it is reserved
 	}
-	// Where what is impossible for ever blocks nobody (O4), a lost node is none.
+	// Where what is impossible for ever blocks nothing (O4), a lost node is no change of use alone.
 	p := w.pools[w.NodePool[n]]
 	blocks := p.Blocks
 	// Where quotas are kept from lending, their tree was grown with the capacity (Q5).

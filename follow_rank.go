@@ -31,8 +31,8 @@ func (t *follower) seat(came []string, n *nouns) bool {
 	return true
 }
 
-// rankStep is how far from its neighbour one is seated who comes beside others
-// that came late.
+// rankStep is how far from its neighbour's the rank of a workload is that comes beside
+// others that came late.
 const rankStep = 1 << 12
 
 // mostRank bounds the ranks, so that no difference of two overflows.
@@ -68,7 +68,7 @@ func (t *follower) ranksBetween(before, after *Workload, n int64) (first, step i
 
 func (t *follower) rankOf(k *Workload) int64 { return t.world.Works[t.slots[k.ID]].Rank }
 
-// newWork returns a work that nobody is, with the rank.
+// newWork returns a work that no workload has, with the rank.
 func (t *follower) newWork(rank int64) int32 {
 	i, fresh := t.Add(rank)
 	if fresh {

@@ -63,8 +63,8 @@ func (t *follower) noteTime(anew map[int32]bool, n *nouns) {
 	}
 }
 
-// noteBehind notes the works of which something stands behind one to whom something is promised
-// that nobody was promised before, or the other way round.
+// noteBehind notes the works of which something stands behind a workload that has a promise
+// and had none before, or the other way round.
 func (t *follower) noteBehind(anew map[int32]bool, works []table.Difference[Workload]) {
 	w := t.world
 	if len(w.behinds) == 0 {
@@ -88,7 +88,7 @@ func (t *follower) noteBehind(anew map[int32]bool, works []table.Difference[Work
 	}
 }
 
-// forget forgets what is known of a work that nobody is any more.
+// forget forgets what is known of a work that no workload has any more.
 func (w *world) forget(i int32) {
 	for _, set := range [...]map[int32]bool{w.timed, w.promised, w.behinds} {
 		delete(set, i)
@@ -97,7 +97,7 @@ func (w *world) forget(i int32) {
 }
 
 // sameReserved says whether people have reserved the same in another version, none of it has begun
-// or ended in between, and those whom it names stand where they stood (B9).
+// or ended in between, and the workloads that it names stand where they stood (B9).
 func (t *follower) sameReserved(n *nouns) bool {
 	if t.at.reserved != n.reserved {
 		return false

@@ -168,7 +168,7 @@ const (
 	// its pool any more. It is its queue's use, and is left alone (S7).
 	WarnWorkOutsidePool
 	// WarnLooksLikeDevices: an amount of GPUs of a queue is below 1000, a thousandth of a
-	// device each, and nobody in the pool asks for parts of devices (S2).
+	// device each, and no work in the pool asks for parts of devices (S2).
 	WarnLooksLikeDevices
 	// WarnLooksLikeCores: a node has less than 1000 of CPU, which is one core (S2). It
 	// is told once, of the first such node by ID.
@@ -181,7 +181,7 @@ const (
 	// queue, or any of the leaves below it, may use, so that nothing can guarantee it (Q6, Q7).
 	WarnQuotaOutOfReach
 	// WarnQuotaForNobody: a queue has a quota, and no queue below it a quota or a
-	// weight, so that the quota is no part of anybody's fair share (F4).
+	// weight, so that the quota is no part of any fair share (F4).
 	WarnQuotaForNobody
 	// WarnSurplusForNobody: queues want more, something is left over, and none of them
 	// has a weight to have a part of it by (F4). It is told of the first by ID of each
@@ -196,7 +196,7 @@ const (
 	WarnDeadlineMissed
 
 	// WarnBehindNobody: a task is Behind a workload that is not there, or that has no
-	// promise; it is behind nobody (B6).
+	// promise; the task counts as behind none (B6).
 	WarnBehindNobody
 	// WarnAmountUnmet: a domain has fewer devices than a reservation asks of it, or there is no
 	// such domain (B9).

@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/internal/jsonform"
 )
 
-// A path is a place in a State or Plan while somebody walks it: a step and,
+// A path is a place in a State or Plan while that is walked: a step and,
 // through up, the steps before. The walkers keep their paths on the stack and
 // only a fault turns one into text, so a sound state pays nothing for it.
 type path struct {

@@ -25,10 +25,10 @@ type Plan struct {
 	// promised otherwise, once the plan is carried out, although nothing but time has passed
 	// (B10): a NotBefore, the begin or the end of a [Reservation], the end of a least runtime
 	// ([MinRuntime]) or of the grace of a stale gang and, in pools that promise places ahead
-	// ([ReservePolicy]), a predicted end, the time of a promise, or when somebody who waits may be
-	// promised something by After, Horizon or MaxHold. Nothing may come of it then. What is claimed
-	// and has not begun, and what is past its limit, is predicted to end by what time it is: of
-	// that NextAt does not tell. Zero is none, and that the State has no Now.
+	// ([ReservePolicy]), a predicted end, the time of a promise, or when a workload that waits
+	// may be promised something by After, Horizon or MaxHold. It may be that nothing comes of it.
+	// The predicted end of what is claimed and has not begun, and of what is past its limit, moves
+	// with Now: NextAt does not name it. Zero is that there is none, or that the State has no Now.
 	NextAt time.Time `json:"nextAt,omitzero"`
 	// Shares are the figures per pool, queue, resource (GPU first) and class, in
 	// this order (Q6), as they are after the plan.
@@ -92,7 +92,7 @@ type Action struct {
 	// workload has a [Workload.MinDuration] (B1); zero is by its TimeLimit alone.
 	Until time.Time `json:"until,omitzero"`
 	// Behind names the workload whose promised places tasks of a Start, Resize or Move take without
-	// having left them by then (B6); empty is nobody.
+	// having left them by then (B6); empty is none.
 	Behind string `json:"behind,omitzero"`
 	// Reason is why, for everything but Start; the zero Reason otherwise (X2).
 	Reason Reason `json:"reason,omitzero"`

@@ -64,10 +64,10 @@ type Policy struct {
 	// Queueing says what a workload that cannot start does to those behind it
 	// (O4); zero is nothing. A queue may say otherwise for itself ([Queue].Queueing).
 	Queueing queue.Queueing `json:"queueing,omitzero"`
-	// BlockAlikeOnly: what cannot start stops only those who could use what it could,
-	// were it free (O4): work with GPUs by devices, all other by nodes. Work for GPUs of
+	// BlockAlikeOnly: what cannot start stops only work that could use what it could
+	// use, were it free (O4): work with GPUs by devices, all other by nodes. Work for GPUs of
 	// other models, or whose selectors or taints lead elsewhere, passes. Without it
-	// all are stopped. It changes nothing where nobody blocks.
+	// all are stopped. It changes nothing where nothing blocks.
 	BlockAlikeOnly bool `json:"blockAlikeOnly,omitzero"`
 	// CPUOnlyApart: workloads without GPUs are decided before and apart from
 	// the others, first in, first out, or by priority where Order is by
@@ -85,7 +85,7 @@ type Policy struct {
 	// KillGrace is how many seconds past its limit a task that still runs is expected to
 	// take to end (B1); absent is 30.
 	KillGrace quota.Bound `json:"killGrace,omitzero"`
-	// Reserve says for whom places are kept free (B2–B7); zero is for nobody.
+	// Reserve says for which work places are kept free (B2–B8); zero is for none.
 	Reserve ReservePolicy `json:"reserve,omitzero"`
 
 	// NonPreemptibleOverQuota switches Q2 off.
@@ -108,15 +108,15 @@ type Policy struct {
 	// UsageStrengthMilli is how much what queues have used lowers or raises their weights
 	// (F6): k in thousandths, at most a million; 0 does not. Quotas are untouched.
 	UsageStrengthMilli int64 `json:"usageStrengthMilli,omitzero"`
-	// UsageDecay and UsagePeriod say how whoever keeps the history forgets (B12): by a
+	// UsageDecay and UsagePeriod say how the host, which keeps the history, forgets (B12): by a
 	// half-life or a window of so many seconds, of at least 1; absent is a week. Solve reads
 	// what is left of it from [QueueResource.Usage].
 	UsageDecay  fairshare.Decay `json:"usageDecay,omitzero"`
 	UsagePeriod quota.Bound     `json:"usagePeriod,omitzero"`
 	// Granules are the units in which surplus is shared (S2, F5), by resource.
-	// Absent is 1 and, for GPU, 1000 wherever somebody of a sibling group asks whole
-	// devices only, else the greatest common divisor of 1000 and what those of the
-	// group who can use anything ask of a device.
+	// Absent is 1 and, for GPU, 1000 wherever some queue of a sibling group asks for
+	// whole devices only, else the greatest common divisor of 1000 and what those queues of
+	// the group that can use anything ask of a device.
 	Granules map[string]int64 `json:"granules,omitempty"`
 
 	// GPUStrategy places tasks with GPUs, CPUStrategy those without (P3–P5); zero
@@ -138,8 +138,8 @@ type Policy struct {
 
 	// ClaimLeaving: a workload that would start if what is Terminating had left
 	// claims those places in its turn, without any right to evict (S4; what is
-	// leaving is capacity to come, for whoever is first in order). Without it only
-	// who could evict for its start claims them.
+	// leaving is capacity to come, for the first in order). Without it only a workload
+	// that could evict for its start claims them.
 	ClaimLeaving bool `json:"claimLeaving,omitzero"`
 	// NoConsolidation switches consolidation off (C4).
 	NoConsolidation bool `json:"noConsolidation,omitzero"`
@@ -150,8 +150,8 @@ type Policy struct {
 	// queue beyond its fair share (C5).
 	ConsolidateBeyondShare bool `json:"consolidateBeyondShare,omitzero"`
 	// MaxRelocations bounds the units that may move beside victims for one
-	// workload where nobody can be served by victims alone (M10): absent is 2, 0 is
-	// none; more than 4 may not. NoConsolidation switches them off too, and
+	// workload that cannot be served by victims alone (M10): absent is 2, 0 is none,
+	// and more than 4 is a fault. NoConsolidation switches them off too, and
 	// MaxMovedPercent bounds them as well.
 	MaxRelocations quota.Bound `json:"maxRelocations,omitzero"`
 	// Reclaim is what queues take back from each other (R1–R9); zero is by
@@ -163,10 +163,10 @@ type Policy struct {
 	// ReclaimMarginMilli is R5's margin in thousandths, at least 1000; 0 is
 	// 1000.
 	ReclaimMarginMilli int64 `json:"reclaimMarginMilli,omitzero"`
-	// Straddle is what happens to a unit of which a part is beyond the line
-	// (R4); zero takes it.
+	// Straddle is what happens to a unit of which a part is beyond its queue's
+	// entitlement (R4); zero takes it.
 	Straddle preempt.Straddle `json:"straddle,omitzero"`
-	// Preempt is whom a workload of higher priority may displace (E1–E8); zero
+	// Preempt is which work a workload of higher priority may displace (E1–E8); zero
 	// is work of its own queue. [preempt.WithinPool] needs Reclaim to be
 	// [preempt.NoReclaim], as between queues either entitlement or priority
 	// decides (R6).
@@ -182,7 +182,7 @@ type Policy struct {
 	// the size of the state beside that (M8). A search cut short says so.
 	SearchBudget int `json:"searchBudget,omitzero"`
 	// MaxReplacedStarts is how many starts of one solve are placed anew at most so
-	// that a workload within its lines finds a place, before anybody who runs is
+	// that a workload within its entitlement finds a place, before any running work is
 	// touched (M9): absent is 3, 0 is none. Where it would take more, and the policy
 	// lets room be made, a later solve may make it.
 	MaxReplacedStarts quota.Bound `json:"maxReplacedStarts,omitzero"`

@@ -11,15 +11,15 @@ import (
 // The presets are published schedulers as values of [Policy]: read
 // them, change a knob, mix them. Each call returns a fresh value. What they
 // have in common is left at the zero value: bin-packing (P3), shares by quota
-// and then weight (F2–F5), and a workload that cannot start blocks nobody (O4).
+// and then weight (F2–F5), and a workload that cannot start blocks nothing (O4).
 //
-// None makes promises, as none of the schedulers does. Who wants large gangs to start some
-// day under RunAI or OSMO turns on (B3–B5)
+// None makes promises, as none of the schedulers does. So that large gangs start some day
+// under RunAI or OSMO, turn on (B3–B5)
 //
 //	policy.Reserve = allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
 //
 // and has users say how long their work takes (Workload.Duration), or queues what is usual
-// (Durations.Default): who says nothing passes no promise. The first ten gangs have a time and
+// (Durations.Default): work without a duration passes no promise. The first ten gangs have a time and
 // places kept, which work that is not within its quota loses again to work that is (B4). A TimeLimit
 // that the host enforces is surer than a duration: with limits TrustDurations may be left out.
 
@@ -49,8 +49,7 @@ func OSMO() Policy {
 
 // RunAI is the Run:ai scheduler's policy: departments over projects in each
 // node pool, departments weighted by their quota, projects by their weight, and
-// equally where nobody has any;
-// workloads of priority 100 and more are non-preemptible. What is left of a broken
+// equally where none has any; workloads of priority 100 and more are non-preemptible. What is left of a broken
 // gang goes after a minute (G1). The source evicts 'in some scenarios even from
 // queues that are below their deserved quota' without telling which: here where
 // the department is over its own, or where a gang straddles the line (R3, R4).
@@ -76,8 +75,7 @@ func RunAI() Policy {
 // RunAI20 is the Run:AI scheduler's policy as of 2020: the most deprived
 // project first (lowest use over quota), inside a project interactive work
 // before training and only within the guaranteed quota, surplus by quota, or equally
-// where nobody has any (F11;
-// the source prints the two percentages of its example the other way round,
+// where none has any (F11; the source prints the two percentages of its example the other way round,
 // against its own rule, which holds here). Its elastic workloads are pod sets
 // whose Step is [gang.Halving] (L1, L2).
 func RunAI20() Policy {
@@ -112,11 +110,11 @@ func determinedClasses() []Class {
 // among the experiments in proportion to their demand and weight (F8). An
 // experiment is a queue, a trial a workload of it; max slots is the queue's
 // limit, max concurrent trials its MaxWorkloads. What is over its share gives way
-// to who is under; evicted trials are saved first.
+// to what is under; evicted trials are saved first.
 //
 // The published text holds here, not the code where it differs: that divides as
 // [fairshare.MaxMin] does, which is a knob ([Policy.Shares]), never preempts for a
-// newcomer on a full cluster, and releases more than is needed. Who reports more
+// newcomer on a full cluster, and releases more than is needed. A queue that reports more
 // demand gets more, a weakness of the text. A trial of n slots is n tasks of one
 // GPU, which go to one node or fill whole idle ones of one size (P8);
 // [gang.MixedWholeNodes] is its knob for nodes of several sizes.

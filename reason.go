@@ -153,12 +153,12 @@ const (
 	// Until (B4).
 	ReservedForOther
 	// WaitsForReservation: it has been promised a time and places and starts at Until, behind
-	// the end of Workload; empty is behind nobody's (B4).
+	// the end of Workload; empty is behind no end (B4).
 	WaitsForReservation
 	// TooLateToBackfill: in places that are promised to Workload from Until on it would be Need
 	// seconds too long (B5).
 	TooLateToBackfill
-	// DurationUnknown: nobody knows that it would have ended by Until, from when on places
+	// DurationUnknown: it is not known to end by Until, from when on places
 	// that it could start in are promised to Workload (B5).
 	DurationUnknown
 	// SearchCut: the search was cut at Need counted steps; another choice of
@@ -178,7 +178,7 @@ const (
 
 	// ReservationBegan: what it ran on is reserved for others from now, or before, until Until;
 	// zero is for ever (B9; Evict, Shrink, Move, and Unclaim of what builds on what goes).
-	// Reservation is by whom.
+	// Reservation names the reservation.
 	ReservationBegan
 
 	// Behind: it had its place behind Workload, which takes it: promised to that (B6), or borrowed
@@ -224,20 +224,20 @@ type Reason struct {
 	// Subtrees are the victim's and the preemptor's of a reclaim, just below the
 	// common ancestor of their queues (X2).
 	Subtrees *Subtrees `json:"subtrees,omitempty"`
-	// Chain is, where Workload did not take the places itself, who took them one from
-	// the other within the solve (M11): the first from this one, by Code, each next from
-	// the one before, and the last is Workload.
+	// Chain is, where Workload did not take the places itself, the workloads that took
+	// them one from the other within the solve (M11): the first from this one, by Code, each
+	// next from the one before, and the last is Workload.
 	Chain []Taker `json:"chain,omitempty"`
 }
 
 // A Taker is one of a chain of workloads each of which took places from the one
 // before.
 type Taker struct {
-	// Workload is who took them, and Code its right: [ReclaimedByQuota],
-	// [ReclaimedByShare], [Preempted], or [Consolidated] for the first of who moves.
+	// Workload is the one that took them, and Code its right: [ReclaimedByQuota],
+	// [ReclaimedByShare], [Preempted], or [Consolidated] for the first of those that move.
 	Workload string `json:"workload"`
 	Code     Code   `json:"code"`
-	// Of a reclaim, Queue is the subtree of whom they were taken from, just below the
+	// Of a reclaim, Queue is the subtree from which they were taken, just below the
 	// common ancestor, Resource is what decided, and Subtrees are both as they were
 	// then: what they show was so while the solve went on, and need not be so before or
 	// after the plan.

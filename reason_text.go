@@ -132,7 +132,7 @@ func (r *Reason) reclaimed(line string) string {
 	return text + r.inTurn()
 }
 
-// taker is who took the tasks' places first.
+// taker is the workload that took the tasks' places first.
 func (r *Reason) taker() string {
 	if len(r.Chain) > 0 {
 		return r.Chain[0].Workload
@@ -140,7 +140,7 @@ func (r *Reason) taker() string {
 	return r.Workload
 }
 
-// inTurn says who took the places from the first taker, one from the other (M11).
+// inTurn tells which workloads took the places from the first taker, one from the other (M11).
 func (r *Reason) inTurn() (text string) {
 	for i := 1; i < len(r.Chain); i++ {
 		text += "; from that workload " + prose.Word(r.Chain[i].Workload) + " took them: " + r.Chain[i].Code.String()
@@ -189,7 +189,7 @@ func (r *Reason) victimsText() string {
 	return "would not start even with all that it may take: " + victims
 }
 
-// whose says who is protected by what.
+// whose tells which work is protected by what.
 func (r *Reason) whose() (text string) {
 	for i, one := range r.Protections {
 		line := "quota"

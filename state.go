@@ -116,7 +116,7 @@ type Node struct {
 	// Taints keep off every task that does not tolerate them (P1).
 	Taints []placement.Taint `json:"taints,omitempty"`
 	// Cordoned nodes take nothing new and are no usable capacity; what runs
-	// there stays. So is a node that nobody hears: what it runs may still run.
+	// there stays. Cordon also a node that does not answer: what it runs may still run.
 	Cordoned bool `json:"cordoned,omitzero"`
 	// Lost: nothing runs there any more, for sure. What ran there is displaced,
 	// waits again, and may be started elsewhere by the same plan (S7). Until it
@@ -168,7 +168,7 @@ type Pool struct {
 	Policy Policy `json:"policy,omitzero"`
 	// MaxTasks bounds the tasks of all workloads of the pool together, in all their forms,
 	// and MaxTasksPerWorkload those of each (V1): more are a fault, which is found before
-	// anything is made for them. For who plans what others write: a pod set of millions of
+	// anything is made for them. Hosts that plan what others write need it: a pod set of millions of
 	// tasks takes few bytes to ask for, and as many places as it has tasks to plan. 0 is
 	// 2^24, which all pools have together.
 	MaxTasks            int `json:"maxTasks,omitzero"`
@@ -297,7 +297,7 @@ type Workload struct {
 	// and nothing of it starts (S5).
 	Ending bool `json:"ending,omitzero"`
 	// Owner is whose disruption budget the workload's tasks count for (M7);
-	// empty is nobody's.
+	// empty is none.
 	Owner string `json:"owner,omitzero"`
 	// Checkpoint is when the workload last saved its work; what it did since,
 	// or since its start if that is later, is lost when it is evicted (M3).
@@ -491,9 +491,10 @@ type Task struct {
 	// write it, and a move keeps it.
 	Until time.Time `json:"until,omitzero"`
 	// Behind names the workload whose promised place the task has taken without having left it
-	// by then: when that one can start there, the task goes for it (B6), unless it is within its lines, that one is
-	// not, and the task would have its place back at once (M5). Empty is nobody. Apply
-	// and Begin write it, and clear it when the promise does not hold the place any more.
+	// by then: when that workload can start there, the task goes for it (B6), unless the task is
+	// within the entitlement of its queue, that workload is not, and the task would have its place
+	// back at once (M5). Empty is none. Apply and Begin write it, and clear it when the promise
+	// does not hold the place any more.
 	Behind string `json:"behind,omitzero"`
 }
 

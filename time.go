@@ -8,7 +8,7 @@ import (
 )
 
 // The nouns of time: how long work takes, what is promised to it, and what people
-// have reserved (SPEC §11). Durations are whole seconds, as a host's own are.
+// have reserved (B1–B12). Durations are whole seconds, as a host's own are.
 
 // Durations are what a queue or a policy says of the durations of work that does not
 // say them itself (B1), in seconds of at least 1. Absent is inherited: a queue's from
@@ -50,14 +50,15 @@ type Promise struct {
 	At time.Time `json:"at,omitzero"`
 	// Rule is the rule that made it.
 	Rule PromiseRule `json:"rule,omitzero"`
-	// Entitled: it was made within the lines of its queue; else it yields to one that is
+	// Entitled: it was made within the entitlement of its queue; else it yields to one that is
 	// (B4).
 	Entitled bool `json:"entitled,omitzero"`
 	// Form is the form that starts (G5), Tasks are its tasks with their nodes and devices.
 	Form  int         `json:"form,omitzero"`
 	Tasks []Placement `json:"tasks,omitempty"`
-	// WaitsFor are the workloads, by ID, behind whose ends it waits: those without whose end it could not begin then,
-	// who have its places, or what its queue may use, or are promised them before it. Whom these wait for is not told again.
+	// WaitsFor are the workloads, by ID, without whose end it could not begin then: those that have
+	// its places, or what its queue may use, or are promised these before it. What they wait for in
+	// turn is not told again.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Made is when this promise was made, First the time that the workload was first
 	// promised: At, as it was then; zero where none has been known yet.
@@ -96,7 +97,7 @@ type PlannedReservation struct {
 	// NotBefore is from when on the workload asks for places again, for a gathering that lets
 	// go (B8): Apply and Begin write it into the workload. Zero changes nothing.
 	NotBefore time.Time `json:"notBefore,omitzero"`
-	// Held is what of its places nobody uses now, by resource in the resource's unit, where the
+	// Held is what of its places is not in use now, by resource in the resource's unit, where the
 	// policy charges it ([ReservePolicy.ChargeHeld]). What several promises hold counts for the one that
 	// begins first.
 	Held map[string]int64 `json:"held,omitempty"`
@@ -104,8 +105,8 @@ type PlannedReservation struct {
 	Promise Promise `json:"promise,omitzero"`
 }
 
-// A ReservePolicy says for whom a pool keeps places free, and what may use them until
-// then (B2–B7). The zero ReservePolicy reserves for nobody.
+// A ReservePolicy says for which work a pool keeps places free, and what may use them until
+// then (B2–B8). The zero ReservePolicy keeps none.
 type ReservePolicy struct {
 	// Backfill is how work may pass those that wait (B3); zero promises nothing.
 	Backfill queue.Backfill `json:"backfill,omitzero"`
@@ -138,8 +139,9 @@ type ReservePolicy struct {
 	// hard limit (B5).
 	TrustDurations bool `json:"trustDurations,omitzero"`
 	// Evictable lets preemptible work take promised places that it has not left by then, Behind
-	// whom they are promised to, for whom it goes when the time has come (B6); but not within its lines for one beyond
-	// its own, from whom it would reclaim its places in the same plan (M5).
+	// the workload that they are promised to, for which it goes when the time has come (B6). Work
+	// within its entitlement does not go for a workload beyond its own, from which it would reclaim
+	// its places in the same plan (M5).
 	Evictable bool `json:"evictable,omitzero"`
 	// Gather keeps places free for one workload of the pool for which no time is known, as
 	// ends are unknown (B8): those at which least stands, of its GPUs no more than MaxHeldPercent
@@ -153,7 +155,7 @@ type ReservePolicy struct {
 }
 
 // A Reservation sets nodes or devices aside for a time (B9): for work of a queue, for
-// workloads by name, or for nobody, which is maintenance. From From until Until only its
+// workloads by name, or for none, which is maintenance. From From until Until only its
 // members run there; before, others start there only if they will have left by From.
 // Reservations that come again are the host's to list one by one, and one that has passed
 // says nothing.
@@ -189,11 +191,11 @@ type ReservedNode struct {
 	Devices []int  `json:"devices,omitempty"`
 }
 
-// A ReservedDomain is an amount of devices that is set aside in a domain, or in each of a level:
-// healthy devices that nobody else uses, of nodes of the queue's pool that are not cordoned, the
+// A ReservedDomain is an amount of devices that is set aside in a domain, or in each domain of a
+// level: healthy devices without foreign use, of nodes of the queue's pool that are not cordoned, the
 // first by pool, node and index that no other reservation has at the same time. Reservations choose in
-// the order of their IDs. Work that comes and goes changes nothing of that; a node that comes, goes, is cordoned or
-// fails may, and so may another reservation: then it is of other devices. A node of which all healthy
+// the order of their IDs. Work that comes and goes does not change the choice; a node that comes,
+// goes, is cordoned or fails may, and so may another reservation: then other devices are set aside. A node of which all healthy
 // devices are chosen is set aside whole, where no other reservation has something of it. [Reserved]
 // lists them; where a domain has fewer, these are, and [Plan.Warnings] say so.
 type ReservedDomain struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // The way in for package explain: what was decided, to be read, and a probe of a
-// version. Names and reasons are made here, whoever asks.
+// version. Names and reasons are made here, for all questions.
 
 // A viewer is a world as package explain sees it.
 type viewer struct{ *world }
@@ -114,10 +114,10 @@ func (v *decisionView) Told(pool int32) []int32 {
 }
 
 // View is for package explain alone, which it shows what was decided: its types are this
-// module's own, and a host takes explain.Workload and its like. Nobody else has a question
-// answered until look returns, which must not ask the decision anything itself. victims are
-// those of whom look has to know how they were chosen: where that was not asked before, it
-// takes one more solve.
+// module's own, and a host takes explain.Workload and its like. No other question is answered
+// until look returns, which must not ask the decision anything itself. victims are those of
+// which look has to know how they were chosen: where that was not asked before, it takes one
+// more solve.
 //
 // The error is the context's or look's.
 func (d *Decision) View(ctx context.Context, victims view.Victims, look func(view.Decision[Reason, Share]) error) error {
@@ -133,8 +133,8 @@ func (d *Decision) View(ctx context.Context, victims view.Victims, look func(vie
 }
 
 // Foresee is for package explain alone, whose Forecasts tell of it: its type is this module's own. Of a version in
-// which a plan has begun it says when and where those are foreseen to start who wait, as if each were promised it
-// (B10). Nothing is decided, and what the plan promises stands. The error is the context's or tells of a fault of
+// which a plan has begun it says when and where each workload that waits is foreseen to start, as if that were
+// promised to it (B10). Nothing is decided, and what the plan promises stands. The error is the context's or tells of a fault of
 // the library.
 func (s *Snapshot) Foresee(ctx context.Context, ahead view.Ahead) ([]PlannedReservation, error) {
 	w, err := compileFor(s.orZero().nouns.state(), true)

@@ -10,7 +10,7 @@ import (
 
 // warnings lists what is odd but lawful about a State that Check has passed
 // (V1), as far as the State alone says it; what needs the use of queues is
-// added by whoever knows it. Paths name list entries by ID.
+// added where that is known. Paths name list entries by ID.
 func warnings(s *State) []Fault {
 	var found []Fault
 	found = append(found, queueWarnings(s)...)
@@ -82,7 +82,7 @@ func queueWarnings(s *State) []Fault {
 	pools := poolIndex(s)
 	byID := make(map[string]*Queue, len(s.Queues))
 	governed := make(map[resourceKey]bool) // Q1
-	byQuota := make(map[[2]string]bool)    // groups in which somebody has queues below it, by parent and pool
+	byQuota := make(map[[2]string]bool)    // groups in which some queue has queues below it, by parent and pool
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		byID[q.ID] = q

@@ -8,9 +8,9 @@ import (
 	"github.com/allotsched/allot/internal/division"
 )
 
-// shareWarnings are about what is handed down to siblings of whom nobody who wants it may
-// have it (F4): a quota above them that is for none of them, whoever asks, else what is
-// left over of their division.
+// shareWarnings are about what is handed down to siblings of which none that wants it may
+// have it (F4): a quota above them that none of them may ever have, else what is left over
+// of their division.
 func (w *world) shareWarnings() (out []Fault) {
 	for _, p := range w.pools {
 		groups := make([][]int, len(p.queues)+1) // by parent + 1
@@ -69,7 +69,7 @@ func (p *pool) shareWarning(out []Fault, s *State, parent int, group []int, r in
 }
 
 // forNobody says whether the parent has a quota of which no child is guaranteed anything
-// or may have anything, whoever asks.
+// or may ever have anything ([WarnQuotaForNobody]).
 func (p *pool) forNobody(parent int, group []int, r int) bool {
 	if p.Policy.EqualSharesAtZeroWeight || p.Policy.Shares != fairshare.QuotaThenWeight || p.Tree.Quota(parent, r) == 0 {
 		return false

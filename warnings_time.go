@@ -2,9 +2,9 @@ package allot
 
 import "strconv"
 
-// timeWarnings are about what is said of time (SPEC §11).
+// timeWarnings are about what is said of time (B1–B12).
 func timeWarnings(s *State) (found []Fault) {
-	var promised map[string]bool // made where somebody is Behind
+	var promised map[string]bool // made where some task is Behind a workload
 	for i := range s.Workloads {
 		k := &s.Workloads[i]
 		if !k.isBehind() {

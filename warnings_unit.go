@@ -17,7 +17,7 @@ func unitWarnings(s *State) []Fault {
 	return append(found, deviceResources(s)...)
 }
 
-// queueUnits are about GPUs of queues below one device, in pools in which nobody asks for
+// queueUnits are about GPUs of queues below one device, in pools in which no work asks for
 // a part of one.
 func queueUnits(s *State) (found []Fault) {
 	parts := poolsOfParts(s)

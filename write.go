@@ -235,7 +235,7 @@ func (p *pool) share(s *State, q, r int, f quota.Figures, reachable int64) Share
 	if out.Divided = p.Divided[r]; out.Divided {
 		out.Cut = p.Cut(q, r)
 		within := f.Quota
-		if !p.Tree.Governed(r) { // nobody gives one (Q1), and it is divided by another method (F8)
+		if !p.Tree.Governed(r) { // no queue gives one (Q1), and it is divided by another method (F8)
 			within = 0
 		}
 		out.State = fairshare.State(f.Used, within, fair)
@@ -296,8 +296,8 @@ func (w *world) outsideWarnings() []Fault {
 }
 
 // useWarning appends the warnings about one queue and resource. An absent quota
-// of a leaf is 0 (Q1) and may be above it too, but one of a class, which binds nothing (Q8);
-// that of an inner queue is its children's, who are told.
+// of a leaf is 0 (Q1), and so it may be above a leaf, except that of a class, which binds
+// nothing (Q8). The absent quota of an inner queue is its children's, which are told.
 func (p *pool) useWarning(out []Fault, s *State, q, r int) []Fault {
 	given := p.said(s, q, r)
 	given.Resource, given.Class = p.resources[r].name, p.resources[r].class
