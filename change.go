@@ -59,15 +59,15 @@ func (c Change) MarshalJSON() ([]byte, error) { return writeDocument(changeForm,
 func (c *Change) UnmarshalJSON(data []byte) error {
 	var read Change
 	if err := readDocument(data, changeForm, &read); err != nil {
-		return withNouns(err, &State{Levels: read.Levels, Nodes: read.Nodes, Pools: read.Pools, Queues: read.Queues, Workloads: read.Workloads, Budgets: read.Budgets, Reservations: read.Reservations})
+		return withObjects(err, &State{Levels: read.Levels, Nodes: read.Nodes, Pools: read.Pools, Queues: read.Queues, Workloads: read.Workloads, Budgets: read.Budgets, Reservations: read.Reservations})
 	}
 	*c = read
 	return nil
 }
 
-// nouns are the tables of one version. They share what is in them with other
+// objects are the tables of one version. They share what is in them with other
 // versions, and are never written to.
-type nouns struct {
+type objects struct {
 	now       time.Time
 	revision  string
 	levels    []Level
@@ -95,10 +95,10 @@ type resident struct {
 	of   *Node
 }
 
-// newNouns are those of a state, copied, and their bounds. The error is that of
+// newObjects are those of a state, copied, and their bounds. The error is that of
 // [Check].
-func newNouns(s *State) (nouns, bounds, error) {
-	n := nouns{
+func newObjects(s *State) (objects, bounds, error) {
+	n := objects{
 		now: s.Now, revision: s.Revision, levels: slices.Clone(s.Levels),
 		nodes:     tableOf(s.Nodes, nodeID, cloneNode),
 		pools:     tableOf(s.Pools, poolID, clonePool),
@@ -112,7 +112,7 @@ func newNouns(s *State) (nouns, bounds, error) {
 		if told := Check(s); told != nil {
 			err = told // with the places in the caller's lists
 		}
-		return nouns{}, bounds{}, err
+		return objects{}, bounds{}, err
 	}
 	n.residents = residentsOf(n.workloads)
 	for k := range n.workloads.All() {
@@ -181,8 +181,8 @@ func nodesOf(k *Workload) []string {
 	return slices.Compact(nodes)
 }
 
-// state lists the nouns by ID, sharing what is in them.
-func (n *nouns) state() *State {
+// state lists the objects by ID, sharing what is in them.
+func (n *objects) state() *State {
 	return &State{
 		Now: n.now, Revision: n.revision, Levels: append([]Level(nil), n.levels...),
 		Nodes: listed(n.nodes), Pools: listed(n.pools), Queues: listed(n.queues),
@@ -201,10 +201,10 @@ func listed[T any](t table.Table[T]) []T {
 	return out
 }
 
-// A changer makes changes to nouns and collects the faults of the changes
+// A changer makes changes to objects and collects the faults of the changes
 // themselves; whether what comes of them makes sense is for Check.
 type changer struct {
-	nouns
+	objects
 	faults []Fault
 }
 
@@ -297,7 +297,7 @@ func (c *changer) fault(at *path, code FaultCode, id, want string) {
 
 // resettle keeps the residents: a workload was on some nodes and is on others. On those on
 // which it stays it may hold something else.
-func (n *nouns) resettle(before, after *Workload) {
+func (n *objects) resettle(before, after *Workload) {
 	was, is := nodesOf(before), nodesOf(after)
 	for _, node := range was {
 		r := resident{node: node, workloads: n.residents.Get(node).workloads}

@@ -32,7 +32,7 @@ type bounds struct {
 }
 
 // checkWhole checks all, in the words of [Check], and finds the bounds.
-func checkWhole(n *nouns) (bounds, error) {
+func checkWhole(n *objects) (bounds, error) {
 	c := &checker{s: n.state()}
 	c.state()
 	if len(c.faults) > 0 {
@@ -100,7 +100,7 @@ func (s *sums) addAmounts(amounts map[string]int64) {
 
 // checkChange checks the state that a change has come to from one that has been
 // checked: the error is that of [Check].
-func checkChange(before, after *nouns, known bounds) (bounds, error) {
+func checkChange(before, after *objects, known bounds) (bounds, error) {
 	d := &delta{
 		before: before, after: after,
 		nodes: table.Differences(before.nodes, after.nodes), queues: table.Differences(before.queues, after.queues),
@@ -121,7 +121,7 @@ func checkChange(before, after *nouns, known bounds) (bounds, error) {
 
 // A delta is what two versions do not share.
 type delta struct {
-	before, after *nouns
+	before, after *objects
 	nodes         []table.Difference[Node]
 	queues        []table.Difference[Queue]
 	workloads     []table.Difference[Workload]
@@ -177,7 +177,7 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 
 // checker is one that knows the pools and queues, and of all else what it is
 // told.
-func (b *bounds) checker(n *nouns) *checker {
+func (b *bounds) checker(n *objects) *checker {
 	c := *b.frame
 	c.nodes = make(map[string]int32)
 	c.s = &State{Now: n.now, Revision: n.revision, Levels: b.frame.s.Levels, Pools: b.frame.s.Pools}
@@ -250,7 +250,7 @@ func (c *checker) list(n *Node) {
 }
 
 // know lists the nodes of tasks; false if there is one that does not exist.
-func (c *checker) know(all *nouns, tasks []Task) bool {
+func (c *checker) know(all *objects, tasks []Task) bool {
 	for i := range tasks {
 		if _, listed := c.nodes[tasks[i].Node]; listed {
 			continue
@@ -340,7 +340,7 @@ func (s *sums) move(came, gone *sums) bool {
 
 // regulate keeps the list of what is irregular: a workload has taken the place
 // of another.
-func (n *nouns) regulate(before, after *Workload) {
+func (n *objects) regulate(before, after *Workload) {
 	was, is := irregular(before), irregular(after)
 	switch {
 	case is:

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCheckChangeOfMixtures: what comes of a state when some of its nouns become
+// TestCheckChangeOfMixtures: what comes of a state when some of its objects become
 // those of another is checked as Check does it; where that is sure at once, it
 // is right, and what is kept of the whole is what the whole says.
 func TestCheckChangeOfMixtures(t *testing.T) {
@@ -29,12 +29,12 @@ func TestCheckChangeOfMixtures(t *testing.T) {
 				c.Queues, c.Remove.Queues = mixture(m, now.Queues, o.Queues, queueID)
 			}
 			c.Workloads, c.Remove.Workloads = mixture(m, now.Workloads, o.Workloads, workloadID)
-			change := changer{nouns: snapshot.nouns}
+			change := changer{objects: snapshot.objects}
 			top := root()
 			if change.change(&top, &c); len(change.faults) > 0 {
 				t.Fatal(change.faults)
 			}
-			want := Check(change.nouns.state())
+			want := Check(change.objects.state())
 			next, err := snapshot.With(c)
 			if (err == nil) != (want == nil) {
 				t.Fatalf("With says %v, and Check %v", err, want)
@@ -89,14 +89,14 @@ func TestHeldIsKept(t *testing.T) {
 		if s, err = s.With(change); err != nil {
 			t.Fatal(i, err)
 		}
-		if sameBounds(t, s); s.nouns.residents.Get("n").held == nil {
+		if sameBounds(t, s); s.objects.residents.Get("n").held == nil {
 			t.Fatalf("after change %d it is not known", i)
 		}
 	}
 	if _, err = s.With(Change{Workloads: []Workload{job("e", 2, Running)}}); err == nil {
 		t.Error("12 of 10 cpu are held, and nobody says so")
 	}
-	if s, err = s.With(Change{Remove: Removal{Workloads: []string{"c", "d"}}}); err != nil || s.nouns.residents.Get("n") != nil {
+	if s, err = s.With(Change{Remove: Removal{Workloads: []string{"c", "d"}}}); err != nil || s.objects.residents.Get("n") != nil {
 		t.Error("somebody is left", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestHeldIsOfTheNodeAsItIs(t *testing.T) {
 // sameBounds asks whether what a version keeps is what its state says.
 func sameBounds(t fatal, s *Snapshot) {
 	got := s.bounds
-	want, err := checkWhole(&s.nouns)
+	want, err := checkWhole(&s.objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,21 +153,21 @@ func sameBounds(t fatal, s *Snapshot) {
 	if !reflect.DeepEqual(got.frame.leastMemory, want.frame.leastMemory) || !reflect.DeepEqual(got.named, want.named) {
 		t.Fatal("the least memory, or who is named, is not kept")
 	}
-	if !sameResidents(residentsOf(s.nouns.workloads), s.nouns.residents) {
+	if !sameResidents(residentsOf(s.objects.workloads), s.objects.residents) {
 		t.Fatal("what stands on nodes is not kept")
 	}
-	for r := range s.nouns.residents.All() {
-		if r.held == nil || r.of != s.nouns.nodes.Get(r.node) { // it is counted when it is asked for
+	for r := range s.objects.residents.All() {
+		if r.held == nil || r.of != s.objects.nodes.Get(r.node) { // it is counted when it is asked for
 			continue
 		}
-		if !reflect.DeepEqual(amountsOf(r.held), amountsOf(heldAnew(&s.nouns, r))) {
-			t.Fatalf("on %s is held %v, and kept is %v", r.node, amountsOf(heldAnew(&s.nouns, r)), amountsOf(r.held))
+		if !reflect.DeepEqual(amountsOf(r.held), amountsOf(heldAnew(&s.objects, r))) {
+			t.Fatalf("on %s is held %v, and kept is %v", r.node, amountsOf(heldAnew(&s.objects, r)), amountsOf(r.held))
 		}
 	}
 }
 
 // heldAnew is what tasks hold of a node, counted from its workloads.
-func heldAnew(n *nouns, r *resident) *heldOn {
+func heldAnew(n *objects, r *resident) *heldOn {
 	node := n.nodes.Get(r.node)
 	h := &newLedger([]Node{*node})[0]
 	for _, id := range r.workloads {
@@ -205,7 +205,7 @@ func totalsOf(s *sums) map[string]total {
 	return m
 }
 
-// A mixer changes one noun in so many.
+// A mixer changes one object in so many.
 type mixer struct {
 	t    *rapid.T
 	calm int

@@ -62,8 +62,8 @@ func Check(s *State) error {
 	return &InvalidError{Faults: sortByPlace(c.faults)}
 }
 
-// A checker walks a State once, noun by noun. Each noun has a function that
-// gets the noun's path; a path becomes text only when a fault is found.
+// A checker walks a State once, object by object. Each object has a function that
+// gets the object's path; a path becomes text only when a fault is found.
 type checker struct {
 	s      *State
 	faults []placed

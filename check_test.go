@@ -562,14 +562,14 @@ func TestCheckFaults(t *testing.T) {
 	}
 }
 
-// nameless is the text of a fault without the ID of its noun.
+// nameless is the text of a fault without the ID of its object.
 func nameless(f Fault) string {
 	f.ID = ""
 	return f.String()
 }
 
-// idOf is the ID of the noun into which a path leads but for the ID itself, found by
-// looking at all nouns that there are.
+// idOf is the ID of the object into which a path leads but for the ID itself, found by
+// looking at all objects that there are.
 func idOf(s *State, path string) string {
 	ids := make(map[string]string)
 	note := func(list, field string, i int, id string) {
@@ -603,7 +603,7 @@ func idOf(s *State, path string) string {
 	return ids[path[:strings.IndexByte(path+"]", ']')]+"]"]
 }
 
-// V1: a fault names its noun beside the place in the list.
+// V1: a fault names its object beside the place in the list.
 func TestFaultNamesItsNoun(t *testing.T) {
 	const want = "workloads[0] (\"my train\").podSets[0].count: must be > 0, is 0"
 	err := Check(&State{Workloads: []Workload{{ID: "my train", PodSets: []PodSet{{}}}}})

@@ -47,7 +47,7 @@ type Decision struct {
 
 // decide finds the actions: incrementally, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
-	if t := d.snapshot.followers.take(&d.snapshot.nouns); t != nil {
+	if t := d.snapshot.followers.take(&d.snapshot.objects); t != nil {
 		found, err := t.Decide(ctx)
 		if err == nil {
 			var plan Plan
@@ -83,7 +83,7 @@ func (d *Decision) inFullWith(ctx context.Context, victims view.Victims) error {
 	if d.world != nil && d.world.traces(victims) {
 		return nil
 	}
-	w, err := compile(d.snapshot.nouns.state())
+	w, err := compile(d.snapshot.objects.state())
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // what differs between them, forth or back.
 type follower struct {
 	*engine.Incremental
-	at    nouns
+	at    objects
 	world *world
 	slots map[string]int32 // work by ID
 }
@@ -39,7 +39,7 @@ const unsuitedFor = 64
 const mostFollowers = 4
 
 // take gets a follower that is at the version, or nil if it cannot have one.
-func (d *followers) take(n *nouns) *follower {
+func (d *followers) take(n *objects) *follower {
 	d.lock.Lock()
 	var t *follower
 	if last := len(d.idle) - 1; last >= 0 {
@@ -71,7 +71,7 @@ func (d *followers) giveBack(t *follower) {
 }
 
 // newFollower compiles a version; nil if its policies are not for one.
-func newFollower(n *nouns) *follower {
+func newFollower(n *objects) *follower {
 	w, err := compile(n.state())
 	if err != nil {
 		return nil
@@ -89,7 +89,7 @@ func newFollower(n *nouns) *follower {
 
 // follow goes to another version; false if a new follower is the better way: then
 // this one is spoilt.
-func (t *follower) follow(n *nouns) bool {
+func (t *follower) follow(n *objects) bool {
 	if !t.sameReserved(n) || t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
@@ -218,7 +218,7 @@ func (t *follower) changeNode(c table.Difference[Node]) bool {
 }
 
 // replace has the works be those of the version.
-func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touched map[int32]bool) bool {
+func (t *follower) replace(changed []table.Difference[Workload], n *objects, touched map[int32]bool) bool {
 	w := t.world
 	var came []string
 	for _, c := range changed {

@@ -9,7 +9,7 @@ import (
 
 // seat gives the workloads that came, in the order of their IDs, works and ranks
 // between those of their neighbours. It is false where neighbours are too close.
-func (t *follower) seat(came []string, n *nouns) bool {
+func (t *follower) seat(came []string, n *objects) bool {
 	for len(came) > 0 {
 		// Those that come between the same two neighbours are a run.
 		run := 1

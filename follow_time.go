@@ -12,7 +12,7 @@ import (
 
 // addAnew adds to the differences of two versions the workloads that are as they were, and are
 // to be compiled anew.
-func (t *follower) addAnew(works []table.Difference[Workload], nodes []table.Difference[Node], n *nouns) []table.Difference[Workload] {
+func (t *follower) addAnew(works []table.Difference[Workload], nodes []table.Difference[Node], n *objects) []table.Difference[Workload] {
 	w, anew := t.world, make(map[int32]bool)
 	if !w.state.Now.Equal(n.now) || w.state.Now.IsZero() != n.now.IsZero() {
 		t.noteTime(anew, n)
@@ -41,7 +41,7 @@ func (t *follower) addAnew(works []table.Difference[Workload], nodes []table.Dif
 
 // noteTime notes the works that are early at one of two times only or have let go what was gathered
 // for them, and those to which something else is closed.
-func (t *follower) noteTime(anew map[int32]bool, n *nouns) {
+func (t *follower) noteTime(anew map[int32]bool, n *objects) {
 	w := t.world
 	for i := range w.timed { // into a set: order cannot matter
 		k := &w.state.Workloads[i]
@@ -98,7 +98,7 @@ func (w *world) forget(i int32) {
 
 // sameReserved says whether people have reserved the same in another version, none of it has begun
 // or ended in between, and the workloads that it names stand where they stood (B9).
-func (t *follower) sameReserved(n *nouns) bool {
+func (t *follower) sameReserved(n *objects) bool {
 	if t.at.reserved != n.reserved {
 		return false
 	}

@@ -307,10 +307,10 @@ type Fault struct {
 	// lists never reaches a plan (S3). The whole is "$".
 	Path string    `json:"path"`
 	Code FaultCode `json:"code"`
-	// ID is that of the noun into which the path leads: of a node, pool, queue or workload
+	// ID is that of the object into which the path leads: of a node, pool, queue or workload
 	// its ID, of a budget its owner, of a level its name. It is empty where the path leads
 	// into none, or names it already. Where the lists are not the caller's, as in a
-	// [Snapshot], it alone tells which noun is meant.
+	// [Snapshot], it alone tells which object is meant.
 	ID string `json:"id,omitzero"`
 	// Value is the text of what stands there; names are quoted.
 	Value string `json:"value,omitzero"`

@@ -64,11 +64,11 @@ func readDocument(data []byte, f *jsonform.Form, target any) error {
 	return invalidJSON(jsonform.Read(data, f, target))
 }
 
-// withNouns is an error of a document whose faults have the IDs of what was read of it.
-func withNouns(err error, read *State) error {
+// withObjects is an error of a document whose faults have the IDs of what was read of it.
+func withObjects(err error, read *State) error {
 	var invalid *InvalidError
 	if errors.As(err, &invalid) {
-		nameNouns(invalid.Faults, read)
+		nameObjects(invalid.Faults, read)
 	}
 	return err
 }
@@ -105,7 +105,7 @@ func (s State) MarshalJSON() ([]byte, error) { return writeDocument(stateForm, &
 func (s *State) UnmarshalJSON(data []byte) error {
 	var read State
 	if err := readDocument(data, stateForm, &read); err != nil {
-		return withNouns(err, &read)
+		return withObjects(err, &read)
 	}
 	*s = read
 	return nil

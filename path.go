@@ -57,7 +57,7 @@ func placeFault(s *State, at *path, f Fault) placed {
 	return placed{f, stateForm.Rank(steps)}
 }
 
-// idField is the field of a noun that has its ID: a fault of it shows the ID as what
+// idField is the field of an object that has its ID: a fault of it shows the ID as what
 // stands there.
 func idField(list string) string {
 	switch list {
@@ -91,9 +91,9 @@ func nounAt(s *State, list string, index int) string {
 	return ""
 }
 
-// nameNouns gives faults of a document the IDs of the nouns in whose entries they are, as
+// nameObjects gives faults of a document the IDs of the objects in whose entries they are, as
 // far as these were read.
-func nameNouns(faults []Fault, s *State) {
+func nameObjects(faults []Fault, s *State) {
 	for i := range faults {
 		list, rest, found := strings.Cut(faults[i].Path, "[")
 		number, _, closed := strings.Cut(rest, "]")

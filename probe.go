@@ -17,9 +17,9 @@ import (
 // of a fault of the library.
 func (s *Snapshot) Probe(deserted bool) (view.Probe[Workload, Reason], error) {
 	s = s.orZero()
-	state := s.nouns.state()
+	state := s.objects.state()
 	if deserted {
-		state = s.nouns.deserted()
+		state = s.objects.deserted()
 	}
 	f := &probe{snapshot: s, state: state, names: make(map[string]bool)}
 	return f, f.compile()
@@ -36,7 +36,7 @@ type probe struct {
 }
 
 // deserted is the state with nothing running and nothing out of order.
-func (n *nouns) deserted() *State {
+func (n *objects) deserted() *State {
 	s := n.state()
 	s.Workloads = nil
 	for i := range s.Nodes {
@@ -108,7 +108,7 @@ func (f *probe) Pose(ctx context.Context, k Workload) error {
 	if err != nil {
 		return err
 	}
-	asked := with.nouns.workloads.Get(k.ID)
+	asked := with.objects.workloads.Get(k.ID)
 	if !f.world.knows(asked, f.names) {
 		// A world has numbers for the resources that it was compiled with only.
 		if err := f.learn(asked); err != nil {

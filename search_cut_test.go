@@ -230,11 +230,11 @@ func TestIncrementalEffortIsThatOfASolve(t *testing.T) {
 		if s, err = s.With(change); err != nil {
 			t.Fatal(err)
 		}
-		f := s.followers.take(&s.nouns)
+		f := s.followers.take(&s.objects)
 		if _, err := f.Decide(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		w, err := compile(s.nouns.state())
+		w, err := compile(s.objects.state())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 //
 // Make them with [NewSnapshot]; the zero Snapshot is that of the zero State.
 type Snapshot struct {
-	nouns     nouns
+	objects   objects
 	bounds    bounds
 	followers *followers
 }
@@ -28,11 +28,11 @@ func NewSnapshot(s *State) (*Snapshot, error) {
 	if s == nil {
 		s = new(State)
 	}
-	n, known, err := newNouns(s)
+	n, known, err := newObjects(s)
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{nouns: n, bounds: known, followers: new(followers)}, nil
+	return &Snapshot{objects: n, bounds: known, followers: new(followers)}, nil
 }
 
 // orZero is the snapshot, or for the zero Snapshot one that can be worked with.
@@ -54,7 +54,7 @@ func (s *Snapshot) orZero() *Snapshot {
 // [Check] tells it, whose lists are sorted by ID.
 func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 	s = s.orZero()
-	c := changer{nouns: s.nouns}
+	c := changer{objects: s.objects}
 	top := root()
 	list := top.field("changes")
 	for i := range changes {
@@ -64,11 +64,11 @@ func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 	if len(c.faults) > 0 {
 		return nil, &InvalidError{Faults: c.faults}
 	}
-	bounds, err := checkChange(&s.nouns, &c.nouns, s.bounds)
+	bounds, err := checkChange(&s.objects, &c.objects, s.bounds)
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{nouns: c.nouns, bounds: bounds, followers: s.followers}, nil
+	return &Snapshot{objects: c.objects, bounds: bounds, followers: s.followers}, nil
 }
 
 // Apply is [Apply] for a plan of this snapshot. It takes time in the size of the

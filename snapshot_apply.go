@@ -11,7 +11,7 @@ import (
 // carried out on the whole, to tell why not.
 func (s *Snapshot) carryOut(p *Plan, keep func(i int, a Action) bool, how partly) (*Snapshot, error) {
 	if p == nil {
-		_, err := how.whole(s.nouns.state(), p, keep)
+		_, err := how.whole(s.objects.state(), p, keep)
 		return nil, err
 	}
 	keep = onlyOnce(p, keep)
@@ -66,12 +66,12 @@ func (s *Snapshot) named(p *Plan) *State {
 	for i := range p.Reservations {
 		workloads = append(workloads, p.Reservations[i].Workload)
 	}
-	for k := range s.nouns.irregular.All() {
+	for k := range s.objects.irregular.All() {
 		workloads = append(workloads, k.ID)
 	}
 	return &State{
-		Now: s.nouns.now, Revision: s.nouns.revision, Levels: s.nouns.levels,
-		Nodes: some(s.nouns.nodes, nodes), Workloads: some(s.nouns.workloads, workloads),
+		Now: s.objects.now, Revision: s.objects.revision, Levels: s.objects.levels,
+		Nodes: some(s.objects.nodes, nodes), Workloads: some(s.objects.workloads, workloads),
 	}
 }
 
@@ -99,7 +99,7 @@ func (s *Snapshot) outcome(p *Plan, keep func(int, Action) bool, ap *applier) (c
 	for i := range p.Reservations {
 		touched[p.Reservations[i].Workload] = true
 	}
-	for k := range s.nouns.irregular.All() {
+	for k := range s.objects.irregular.All() {
 		touched[k.ID] = true
 	}
 	for i := range ap.state.Workloads {
@@ -120,13 +120,13 @@ func (s *Snapshot) outcome(p *Plan, keep func(int, Action) bool, ap *applier) (c
 
 // carryOutWhole carries the plan out on the whole state.
 func (s *Snapshot) carryOutWhole(p *Plan, keep func(i int, a Action) bool, how partly) (*Snapshot, error) {
-	next, err := how.whole(s.nouns.state(), p, keep)
+	next, err := how.whole(s.objects.state(), p, keep)
 	if err != nil {
 		return nil, err
 	}
 	var c Change
 	after := tableOf(next.Workloads, workloadID, func(k Workload) Workload { return k })
-	for _, d := range table.Differences(s.nouns.workloads, after) {
+	for _, d := range table.Differences(s.objects.workloads, after) {
 		if d.After == nil {
 			c.Remove.Workloads = append(c.Remove.Workloads, d.Before.ID)
 		} else {

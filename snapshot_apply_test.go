@@ -53,7 +53,7 @@ func TestSnapshotApplies(t *testing.T) {
 				if got := got.State(); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s: the state is\n%s\nnot\n%s", how.name, jsonOf(t, got), jsonOf(t, want))
 				}
-				if again, _, err := newNouns(want); err != nil || !sameKeys(again.irregular, got.nouns.irregular) || !sameResidents(again.residents, got.nouns.residents) {
+				if again, _, err := newObjects(want); err != nil || !sameKeys(again.irregular, got.objects.irregular) || !sameResidents(again.residents, got.objects.residents) {
 					t.Fatalf("%s: what is irregular, or stands on nodes, is not kept", how.name)
 				}
 			}

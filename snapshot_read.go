@@ -12,41 +12,41 @@ import (
 // not alike.
 
 // State returns the state, its lists sorted by ID (S3). It is a copy.
-func (s *Snapshot) State() *State { return cloneState(s.nouns.state()) }
+func (s *Snapshot) State() *State { return cloneState(s.objects.state()) }
 
 // Now is the state's instant, see [State].
-func (s *Snapshot) Now() time.Time { return s.nouns.now }
+func (s *Snapshot) Now() time.Time { return s.objects.now }
 
 // Revision is the host's name for the state, see [State].
-func (s *Snapshot) Revision() string { return s.nouns.revision }
+func (s *Snapshot) Revision() string { return s.objects.revision }
 
 // Levels are a copy of the state's levels of topology, the widest first.
-func (s *Snapshot) Levels() []Level { return slices.Clone(s.nouns.levels) }
+func (s *Snapshot) Levels() []Level { return slices.Clone(s.objects.levels) }
 
 // Workload returns a copy of what has the ID; ok is false if nothing has. O(log n).
 func (s *Snapshot) Workload(id string) (k Workload, ok bool) {
-	return copyOf(s.nouns.workloads, id, cloneWorkload)
+	return copyOf(s.objects.workloads, id, cloneWorkload)
 }
 
 // Node is as [Snapshot.Workload].
-func (s *Snapshot) Node(id string) (n Node, ok bool) { return copyOf(s.nouns.nodes, id, cloneNode) }
+func (s *Snapshot) Node(id string) (n Node, ok bool) { return copyOf(s.objects.nodes, id, cloneNode) }
 
 // Queue is as [Snapshot.Workload].
 func (s *Snapshot) Queue(id string) (q Queue, ok bool) {
-	return copyOf(s.nouns.queues, id, cloneQueue)
+	return copyOf(s.objects.queues, id, cloneQueue)
 }
 
 // Pool is as [Snapshot.Workload].
-func (s *Snapshot) Pool(id string) (p Pool, ok bool) { return copyOf(s.nouns.pools, id, clonePool) }
+func (s *Snapshot) Pool(id string) (p Pool, ok bool) { return copyOf(s.objects.pools, id, clonePool) }
 
 // Budget is as [Snapshot.Workload], for the owner of a budget.
 func (s *Snapshot) Budget(owner string) (b DisruptionBudget, ok bool) {
-	return copyOf(s.nouns.budgets, owner, cloneBudget)
+	return copyOf(s.objects.budgets, owner, cloneBudget)
 }
 
 // Reservation is as [Snapshot.Workload], for what people have reserved.
 func (s *Snapshot) Reservation(id string) (r Reservation, ok bool) {
-	return copyOf(s.nouns.reserved, id, cloneReservation)
+	return copyOf(s.objects.reserved, id, cloneReservation)
 }
 
 func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) {
@@ -60,23 +60,23 @@ func copyOf[T any](t table.Table[T], id string, clone func(T) T) (c T, ok bool) 
 // Workloads yields the workloads in the order of their IDs, in constant time each.
 // Their lists and maps are the snapshot's own and must not be modified: a copy to
 // modify is that of [Snapshot.Workload].
-func (s *Snapshot) Workloads() iter.Seq[Workload] { return values(s.nouns.workloads) }
+func (s *Snapshot) Workloads() iter.Seq[Workload] { return values(s.objects.workloads) }
 
 // Nodes yields the nodes as [Snapshot.Workloads] does workloads.
-func (s *Snapshot) Nodes() iter.Seq[Node] { return values(s.nouns.nodes) }
+func (s *Snapshot) Nodes() iter.Seq[Node] { return values(s.objects.nodes) }
 
 // Queues yields the queues as [Snapshot.Workloads] does workloads.
-func (s *Snapshot) Queues() iter.Seq[Queue] { return values(s.nouns.queues) }
+func (s *Snapshot) Queues() iter.Seq[Queue] { return values(s.objects.queues) }
 
 // Pools yields the pools as [Snapshot.Workloads] does workloads.
-func (s *Snapshot) Pools() iter.Seq[Pool] { return values(s.nouns.pools) }
+func (s *Snapshot) Pools() iter.Seq[Pool] { return values(s.objects.pools) }
 
 // Reservations yields what people have reserved as [Snapshot.Workloads] does workloads.
-func (s *Snapshot) Reservations() iter.Seq[Reservation] { return values(s.nouns.reserved) }
+func (s *Snapshot) Reservations() iter.Seq[Reservation] { return values(s.objects.reserved) }
 
 // Budgets yields the disruption budgets in the order of their owners; what they hold must not be
 // modified either.
-func (s *Snapshot) Budgets() iter.Seq[DisruptionBudget] { return values(s.nouns.budgets) }
+func (s *Snapshot) Budgets() iter.Seq[DisruptionBudget] { return values(s.objects.budgets) }
 
 func values[T any](t table.Table[T]) iter.Seq[T] {
 	return func(yield func(T) bool) {
@@ -91,7 +91,7 @@ func values[T any](t table.Table[T]) iter.Seq[T] {
 // WorkloadsOn are the IDs of the workloads of which a task stands on the node,
 // claims a place there, or leaves it, sorted. O(log n) and their number.
 func (s *Snapshot) WorkloadsOn(node string) []string {
-	if r := s.nouns.residents.Get(node); r != nil {
+	if r := s.objects.residents.Get(node); r != nil {
 		return slices.Clone(r.workloads)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (s *Snapshot) WorkloadsOn(node string) []string {
 // are the snapshot's own and must not be modified.
 func (s *Snapshot) Since(before *Snapshot) Change {
 	var c Change
-	a, b := &before.nouns, &s.nouns
+	a, b := &before.objects, &s.objects
 	if !a.now.Equal(b.now) {
 		c.Now = b.now
 	}

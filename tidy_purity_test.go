@@ -44,7 +44,7 @@ var mayImport = map[string]struct {
 		own:      []string{"quota", "fairshare", "queue", "placement", "gang", "preempt", "internal/cluster", "internal/division", "internal/engine", "internal/view", "internal/table", "internal/jsonform", "internal/prose"},
 		standard: rootStandard,
 	},
-	// verify reads the rules anew: it shares the nouns of the root, and of the
+	// verify reads the rules anew: it shares the objects of the root, and of the
 	// children what those have as fields (see verifyCalls).
 	"verify": {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"},

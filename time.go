@@ -7,7 +7,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// The nouns of time: how long work takes, what is promised to it, and what people
+// The objects of time: how long work takes, what is promised to it, and what people
 // have reserved (B1–B12). Durations are whole seconds, as a host's own are.
 
 // Durations are what a queue or a policy says of the durations of work that does not

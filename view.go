@@ -137,7 +137,7 @@ func (d *Decision) View(ctx context.Context, victims view.Victims, look func(vie
 // promised to it (B10). Nothing is decided, and what the plan promises stands. The error is the context's or tells of a fault of
 // the library.
 func (s *Snapshot) Foresee(ctx context.Context, ahead view.Ahead) ([]PlannedReservation, error) {
-	w, err := compileFor(s.orZero().nouns.state(), true)
+	w, err := compileFor(s.orZero().objects.state(), true)
 	if err != nil {
 		return nil, err
 	}
