@@ -82,7 +82,7 @@ func (w *world) setNames(k *cluster.Work, i int16) []string {
 
 func (w *world) source(k *cluster.Work) *Workload { return &w.state.Workloads[k.Source] }
 
-// micros is the time line behind the compile line; unset is before all others.
+// micros is a time as the engine has it, in microseconds; unset is before all others.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return -1

@@ -52,7 +52,7 @@ type placed struct {
 func placeFault(s *State, at *path, f Fault) placed {
 	steps := at.steps()
 	if len(steps) > 1 && !(len(steps) == 3 && steps[2].Name == idField(steps[0].Name)) {
-		f.ID = nounAt(s, steps[0].Name, steps[1].Index)
+		f.ID = objectAt(s, steps[0].Name, steps[1].Index)
 	}
 	return placed{f, stateForm.Rank(steps)}
 }
@@ -69,8 +69,8 @@ func idField(list string) string {
 	return "id"
 }
 
-// nounAt is the ID of the entry of one of the lists of a State; empty if there is none.
-func nounAt(s *State, list string, index int) string {
+// objectAt is the ID of the entry of one of the lists of a State; empty if there is none.
+func objectAt(s *State, list string, index int) string {
 	switch {
 	case index < 0:
 	case list == "nodes" && index < len(s.Nodes):
@@ -99,7 +99,7 @@ func nameObjects(faults []Fault, s *State) {
 		number, _, closed := strings.Cut(rest, "]")
 		_, below, _ := strings.Cut(rest, "].")
 		if index, err := strconv.Atoi(number); found && closed && err == nil && below != idField(list) {
-			faults[i].ID = nounAt(s, list, index)
+			faults[i].ID = objectAt(s, list, index)
 		}
 	}
 }

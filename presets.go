@@ -49,10 +49,11 @@ func OSMO() Policy {
 
 // RunAI is the Run:ai scheduler's policy: departments over projects in each
 // node pool, departments weighted by their quota, projects by their weight, and
-// equally where none has any; workloads of priority 100 and more are non-preemptible. What is left of a broken
-// gang goes after a minute (G1). The source evicts 'in some scenarios even from
-// queues that are below their deserved quota' without telling which: here where
-// the department is over its own, or where a gang straddles the line (R3, R4).
+// equally where none has any; workloads of priority 100 and more are
+// non-preemptible. What is left of a broken gang goes after a minute (G1). The
+// source evicts 'in some scenarios even from queues that are below their deserved
+// quota' without telling which: here that is where the department is over its own
+// quota, or where a gang straddles the quota, with a part of it within (R3, R4).
 func RunAI() Policy {
 	return Policy{
 		Name: "runai",

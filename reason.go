@@ -125,7 +125,7 @@ const (
 	// BudgetSpent: there are victims, but for some a disruption budget or the
 	// cap of evictions is spent (M7); Need counts them.
 	BudgetSpent
-	// SaturationTurns: there are victims, but taking them would leave the side
+	// SaturationTurns: there are victims, but taking them would leave the subtree
 	// of the one that waits at least as saturated as theirs (R5); Need counts
 	// them.
 	SaturationTurns
@@ -268,7 +268,7 @@ type Pieces struct {
 type Protection struct {
 	// By is what protects them: their minimum runtime ([preempt.MinRuntimeHolds]), a
 	// disruption budget ([preempt.BudgetHolds]), that they are not preemptible
-	// ([preempt.NeverPreempted]), or a line: that of the subtree that would give
+	// ([preempt.NeverPreempted]), or an entitlement: that of the subtree that would give
 	// ([preempt.WithinLine], [preempt.Straddling]) or of the queue itself
 	// ([preempt.Protected]). Line says, of these three, which: quota or fair share.
 	By   preempt.Fate       `json:"by"`

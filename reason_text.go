@@ -117,15 +117,15 @@ func (r *Reason) byDomain() string {
 	return text
 }
 
-// reclaimed says whose right to the line, a quota or a fair share, took the
-// tasks, and what that does to the two sides (X2).
-func (r *Reason) reclaimed(line string) string {
+// reclaimed says which workload's right to its entitlement, a quota or a fair share,
+// took the tasks, and what that does to the two subtrees (X2).
+func (r *Reason) reclaimed(entitlement string) string {
 	have, need := r.amount(r.Have), prose.Figure(r.Resource, r.Need)
 	if r.Resource == Memory {
 		need = prose.Amount(r.Resource, r.Need) // bytes have units of their own
 	}
-	text := r.queue() + " uses " + have + " of its " + line + " of " + need +
-		", and workload " + prose.Word(r.taker()) + " is entitled to its " + line
+	text := r.queue() + " uses " + have + " of its " + entitlement + " of " + need +
+		", and workload " + prose.Word(r.taker()) + " is entitled to its " + entitlement
 	if r.Subtrees != nil {
 		text += "; " + r.Subtrees.Victim.text(r.Resource) + " and " + r.Subtrees.Preemptor.text(r.Resource)
 	}
@@ -148,14 +148,14 @@ func (r *Reason) inTurn() (text string) {
 	return text
 }
 
-// text says how the change moves the side: its use over its line.
+// text says how the change moves the subtree: its use over its entitlement.
 func (s *Subtree) text(resource string) string {
-	line := "/unlimited"
+	over := "/unlimited"
 	if s.Entitlement != MaxAmount && s.Entitlement < maxSum {
-		line = "/" + prose.Figure(resource, s.Entitlement)
+		over = "/" + prose.Figure(resource, s.Entitlement)
 	}
-	return "queue " + prose.Word(s.Queue) + " goes from " + prose.Figure(resource, s.Before) + line +
-		" to " + prose.Figure(resource, s.After) + line
+	return "queue " + prose.Word(s.Queue) + " goes from " + prose.Figure(resource, s.Before) + over +
+		" to " + prose.Figure(resource, s.After) + over
 }
 
 // victimsText is the text of the codes about victims that may not be taken.

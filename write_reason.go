@@ -173,22 +173,22 @@ func (t *teller) taker(by *cluster.Taker) Taker {
 // subtrees tells the two of a reclaim.
 func (t *teller) subtrees(p *pool, c *preempt.Justification) *Subtrees {
 	return &Subtrees{
-		Victim: Subtree{Queue: p.queueID(t.state, int(c.Subtree)), Before: c.Before, After: c.After, Entitlement: toldLine(c.Entitlement)},
+		Victim: Subtree{Queue: p.queueID(t.state, int(c.Subtree)), Before: c.Before, After: c.After, Entitlement: toldEntitlement(c.Entitlement)},
 		Preemptor: Subtree{
 			Queue:  p.queueID(t.state, int(c.PreemptorSubtree)),
-			Before: c.OwnBefore, After: c.OwnAfter, Entitlement: toldLine(c.OwnEntitlement),
+			Before: c.OwnBefore, After: c.OwnAfter, Entitlement: toldEntitlement(c.OwnEntitlement),
 		},
 	}
 }
 
-// toldLine is a line as it is told: an unlimited quota as the largest amount that
+// toldEntitlement is an entitlement as it is told: an unlimited quota as the largest amount that
 // every reader of JSON keeps. A fair share is no amount of the state, and may be
 // more.
-func toldLine(line int64) int64 {
-	if line >= maxSum {
+func toldEntitlement(amount int64) int64 {
+	if amount >= maxSum {
 		return MaxAmount
 	}
-	return line
+	return amount
 }
 
 // domainRooms names the best domains.
