@@ -60,7 +60,7 @@ type Difference struct {
 	WarningsAfter  []allot.Fault `json:"warningsAfter,omitempty"`
 }
 
-// Diff tells how the second plan differs from the first: who starts, waits, is
+// Diff tells how the second plan differs from the first: which workloads start, wait, are
 // evicted, moved or shrunk in one of them only, or in both but elsewhere or for
 // other reasons, and which figures of the queues are otherwise. A nil plan is
 // one that does nothing.

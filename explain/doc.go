@@ -1,7 +1,7 @@
 // Package explain answers questions about a decision that a plan alone does not
 // answer: why a workload waits, runs or goes, how a fair share came about, what would
 // fit, what would help a workload that waits, when it would start, what a change of the
-// state would do, who would pay for a workload that comes, and how two plans differ.
+// state would do, what would go for a workload that comes, and how two plans differ.
 //
 // It decides nothing by a rule of its own. What it says of the state as it is comes from
 // the solver: it reads the solver's data after the decision, and asks the search that
@@ -13,7 +13,7 @@
 // All have one form: a context, an [allot.Decision] or [allot.Snapshot], and what is
 // asked about, mostly by its ID.
 //
-//	Workload(ctx, decision, id)             why does it wait, run or go, and against whom?
+//	Workload(ctx, decision, id)             why does it wait, run or go?
 //	Queue(ctx, decision, id)                why is a fair share what it is?
 //	Takings(ctx, decision, keep)            why these victims and no others?
 //	NewFitter(snapshot).Now(ctx, workload)  would it start? Also WithRoom, Ever, Copies,

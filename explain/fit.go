@@ -22,7 +22,7 @@ import (
 // claimed in vain has given it up (S4, S5, S7), and nothing else starts, grows or
 // ends. So an answer is what [allot.Snapshot.Decide] does of With(the workload) where
 // nothing else waits; where something does, it may go first. What waits asks for
-// its fair share all the same (F1), which decides for whom room is made. A
+// its fair share all the same (F1), which decides for which work room is made. A
 // workload that waits in the version is asked about in the place of itself.
 //
 // The first question compiles the version, in the time of a solve's beginning.
@@ -31,7 +31,7 @@ import (
 // one look at every node, and another workload of known shapes a search of the
 // index. A Fitter keeps the compiled version in memory, and something for every
 // kind of workload it was asked about. It is safe for concurrent use, one
-// question after the other; who wants them side by side makes several.
+// question after the other; a caller that wants them side by side makes several.
 type Fitter struct {
 	snapshot *allot.Snapshot
 	lock     sync.Mutex
@@ -94,7 +94,7 @@ func (f Fit) String() string {
 	return "would start" + form + ":" + b.String()
 }
 
-// Now says whether the workload would start in what is free, with nobody
+// Now says whether the workload would start in what is free, with nothing
 // evicted, shrunk or moved for it. One of several forms or sizes for which room
 // would rather be made, and one with a beginning in what is free only thereafter,
 // would not. The error is the context's, or an [*allot.InvalidError] where the workload
@@ -103,8 +103,8 @@ func (f *Fitter) Now(ctx context.Context, k allot.Workload) (Fit, error) {
 	return f.fit(ctx, k, f.present, false)
 }
 
-// WithRoom is [Fitter.Now] where the policy may make room as well: who
-// has to go, a Decide on With(the workload) tells. A question whose answer is not
+// WithRoom is [Fitter.Now] where the policy may make room as well: a Decide on
+// With(the workload) tells what has to go. A question whose answer is not
 // remembered takes the time of a search for victims.
 func (f *Fitter) WithRoom(ctx context.Context, k allot.Workload) (Fit, error) {
 	return f.fit(ctx, k, f.present, true)
@@ -120,7 +120,7 @@ func (f *Fitter) Ever(ctx context.Context, k allot.Workload) (Fit, error) {
 }
 
 // Copies says how many workloads like k would start, one after the other, in
-// what is free with nobody disturbed: the number is at most most. Each is placed
+// what is free with nothing disturbed: the number is at most most. Each is placed
 // where the ones before it leave room, in the first form that fits; Solve may place those
 // before it anew so that more start ([allot.Policy.MaxReplacedStarts]). It takes a search of
 // the index for every task.

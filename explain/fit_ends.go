@@ -6,13 +6,13 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// What of the cluster would have to be otherwise for a workload to start: who
+// What of the cluster would have to be otherwise for a workload to start: which work
 // would have to end, and which nodes would take it if they were empty.
 
 // Ends returns workloads of those named of which none can be left out, and whose
 // end would let the workload start in what is free; nil if not even the end of all
-// of them does, and empty if nobody has to end. It goes by the first in the given order that are enough, and
-// spares of these the last first. A workload that holds places is asked about as
+// of them does, and empty if none has to end. It takes the first in the given order
+// that are enough, and spares of these the last first. A workload that holds places is asked about as
 // if it were to start once more. The end of a workload is a few steps of a journal
 // here, and not a decision: what else would start in its place is not looked at.
 //

@@ -16,7 +16,7 @@ import (
 
 // A Forecast is when a workload that waits is expected to start (B10).
 type Forecast struct {
-	// Workload and Queue are who waits, and where it is charged.
+	// Workload is the one that waits, Queue where it is charged.
 	Workload string `json:"workload"`
 	Queue    string `json:"queue,omitzero"`
 	// Start is when at the earliest; zero is never, as far as is known: only work of which no
@@ -27,10 +27,10 @@ type Forecast struct {
 	// began first.
 	Form  int               `json:"form,omitzero"`
 	Tasks []allot.Placement `json:"tasks,omitempty"`
-	// WaitsFor are the workloads, by ID, without whose end it could not start then: who has its places, or what
-	// its queue may use, now or from the start that is foreseen for that one. Whom these wait for is not told again.
-	// Nobody is told where no end would help, as of what is impossible, more than a quota or limit, or waits for room
-	// to be made.
+	// WaitsFor are the workloads, by ID, without whose end it could not start then: those that have its places, or
+	// what its queue may use, now or from the start that is foreseen for them. What these wait for in turn is not
+	// told again. It is empty where no end would help: of a workload that is impossible, asks more than a quota or
+	// limit, or waits for room to be made.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// Held: it claims its places already, and starts when they are free. Promised: the policy
 	// keeps the places for it (B4), for one that has no Start as they are gathered (B8). Neither is what durations
@@ -46,11 +46,11 @@ var ErrForecast = errors.New("explain: a forecast looks at one workload or more"
 
 // Forecasts says of every workload that waits after a decision when it would start if
 // nothing else came, in the order of the plan's Pending (B10). It is the plan, played on: what that promises
-// stands, and all that is left is laid at its earliest time in its turn, as by conservative backfill, and in a pool
-// that promises anything so that it has left by its limit before what is promised to another. Whom the plan has
-// refused does not start before something changes, who may not pass the head of a queue not before that does (O4),
-// and who waits for its NotBefore not before that; who asks then finds what those were told who had asked
-// before. Nobody is promised anything for keeps. At most so many workloads of a pool are looked at;
+// stands, and each other workload is laid at its earliest time in its turn, as by conservative backfill; in a
+// pool that makes promises so that by its limit it has left before what is promised to another. A workload that
+// the plan has refused does not start before something changes, one that may not pass the head of a queue not
+// before that head does (O4), and one that waits for its NotBefore not before that. Each workload finds taken what
+// has been foreseen for those before it. Nothing is promised by that. At most so many workloads of a pool are looked at;
 // the others are told as Unlooked. It is as sure as the durations are (B1): starts
 // that room will be made for may come earlier, and what comes and stands before it makes
 // them later.
@@ -85,7 +85,7 @@ func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, er
 // never says whether no start is known for a workload that was looked at, nor where it would be.
 func never(f Forecast) bool { return f.Start.IsZero() && !f.Unlooked && !f.Promised }
 
-// foresee has whoever waits in a version be laid at its earliest time, by workload.
+// foresee lays each workload that waits in a version at its earliest time, by workload.
 func (f *forecasting) foresee(s *allot.Snapshot) (map[string]*allot.PlannedReservation, error) {
 	list, err := s.Foresee(f.ctx, view.Ahead{Most: f.most})
 	foreseen := make(map[string]*allot.PlannedReservation, len(list))
@@ -134,8 +134,8 @@ func longest(now time.Time) int64 {
 	return max(0, min(century, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()-now.Unix()-1))
 }
 
-// nameAwaited tells of who never starts, as far as is known, where it would if everything ended, and whom it waits
-// for then. Of those for whom no end would help nothing is told.
+// nameAwaited tells of a workload that never starts, as far as is known, where it would if everything ended, and
+// what it waits for then. Where no end would help nothing is told.
 func (f *forecasting) nameAwaited(out []Forecast) error {
 	left := longest(f.begun.Now())
 	if left == 0 {
@@ -206,7 +206,7 @@ func (f *forecasting) leaving() map[string][]leaver {
 	return out
 }
 
-// held tells of a workload that claims places: it waits for those who are leaving them.
+// held tells of a workload that claims places: it waits for those that are leaving them.
 func (f *forecasting) held(one *Forecast, k *allot.Workload, leaving map[string][]leaver) bool {
 	for i := range k.Tasks {
 		t := &k.Tasks[i]

@@ -15,7 +15,7 @@ type Help struct {
 	// where it is helps as well then.
 	Evicted bool `json:"evicted,omitzero"`
 	// Remedies are each enough by itself, the cheapest first: those for which
-	// nobody else is evicted or delayed; then by Kind, in the order of the kinds;
+	// nothing else is evicted or delayed; then by Kind, in the order of the kinds;
 	// then those that disturb fewer; then fewer changes; then the smaller Amount; then
 	// by names. None: no one change helps, nor do two together, as far as was looked.
 	Remedies []Remedy `json:"remedies,omitempty"`

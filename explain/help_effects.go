@@ -13,7 +13,7 @@ type effects struct {
 	stale                  bool // a gang ends that has lost a part of itself
 }
 
-// effectsOf sums a plan up; after is whom the workload waits for.
+// effectsOf sums a plan up; after is what the workload waits for.
 func effectsOf(actions []allot.Action, workload string) (out effects) {
 	for i := range actions {
 		a := &actions[i]
@@ -38,8 +38,8 @@ func effectsOf(actions []allot.Action, workload string) (out effects) {
 	return out
 }
 
-// beyond is what a plan does that another one does not. Who is gone is not
-// delayed.
+// beyond is what a plan does that another one does not. A workload that is gone is
+// not delayed.
 func (e effects) beyond(before *effects, gone []string) Effects {
 	return Effects{
 		Starts: lacking(e.starts, before.starts), Evicted: lacking(e.evicted, before.evicted),

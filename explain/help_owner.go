@@ -104,8 +104,8 @@ func (h *helper) fewest(kind RemedyKind, ids []string, change func(ids []string)
 	return true, err
 }
 
-// spare leaves out of the workloads whom it can, the last first, until a whole
-// pass finds nobody.
+// spare leaves out each of the workloads that it can, the last first, until a whole
+// pass finds none.
 func (h *helper) spare(ids []string, d *allot.Decision, change func(ids []string) allot.Change) ([]string, *allot.Decision, error) {
 	for again := true; again && len(ids) > 1; {
 		again = false

@@ -28,7 +28,7 @@ type helper struct {
 	most      int
 	left      int  // decisions of the kind at hand
 	few       bool // the decisions are few
-	// stoodBehind: somebody stands where the workload has been promised places (B6).
+	// stoodBehind: other work stands where the workload has been promised places (B6).
 	stoodBehind bool
 	// looking is the look at hand, again the decisions that it has still to ask for again.
 	looking *look
@@ -110,8 +110,8 @@ func (h *helper) solve(s *allot.Snapshot) (*allot.Decision, error) {
 }
 
 // hopeless says so of a change of the workload alone. Where the plan ends a stale gang
-// (G1) a Fitter cannot tell: to it, that stays. Neither does it know who goes for the
-// workload because he stands behind it (B6).
+// (G1) a Fitter cannot tell: to it, that stays. Neither does it know what goes for the
+// workload because it stands behind it (B6).
 func (h *helper) hopeless(c *allot.Change) bool {
 	if h.before.stale || h.stoodBehind {
 		return false

@@ -26,8 +26,8 @@ type QueueExplanation struct {
 	// its path, from the pool's down to its own: each divides what the one
 	// before gave to the queue's ancestor.
 	Divisions []Division `json:"divisions,omitempty"`
-	// Loans are, by resource, who of its siblings uses more than quota and who
-	// of them less, where there is both.
+	// Loans are, by resource, which of its siblings use more than their quota and which
+	// less, where there are both.
 	Loans []Loan `json:"loans,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type Division struct {
 	Method  fairshare.Method `json:"method"`
 	Granule int64            `json:"granule"`
 	// Capacity is what is divided: of the pool its usable capacity, of a queue
-	// its fair share. SetAside of it is kept from lending and asked by nobody
+	// its fair share. SetAside of it is kept from lending and not requested
 	// (Q5), QuotaParts is Σ min(quota, requestable) (F2), and Surplus what is
 	// left of it for the tiers (F3); 0 if they sum to more.
 	Capacity   int64 `json:"capacity"`
@@ -58,7 +58,7 @@ type Division struct {
 // A DivisionMember is one queue of a sibling group.
 type DivisionMember struct {
 	Queue string `json:"queue"`
-	// Quota is that of Q1; Kept of it is kept from lending and asked by nobody, and
+	// Quota is that of Q1; Kept of it is kept from lending and not requested, and
 	// no part of the quota here (Q5). Demand is what runs and waits, Requestable what of
 	// it limits and quotas let it use (F1).
 	Quota       quota.Bound `json:"quota"`
@@ -88,8 +88,8 @@ type DivisionMember struct {
 }
 
 // A Loan is what the members of a sibling group borrow and lend of a resource
-// (Q5, Q6). Amounts have no name on them: who of the borrowers uses whose quota
-// is not a matter of fact.
+// (Q5, Q6). Amounts have no name on them: which borrower uses the quota of which
+// lender is not a matter of fact.
 type Loan struct {
 	Resource string `json:"resource"`
 	// Borrowers use more than their quota, Lenders less, and others use it; the
@@ -105,7 +105,7 @@ type QueueAmount struct {
 }
 
 // Queue explains one queue: its figures, why its fair shares are what they
-// are, who borrows from it and from whom it borrows. The implicit queue of a pool
+// are, which queues borrow and which lend beside it. The implicit queue of a pool
 // without queues is the empty ID.
 //
 // The error is the context's, or wraps [allot.ErrUnknown]. Its cost is that of

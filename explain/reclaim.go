@@ -11,21 +11,21 @@ import (
 )
 
 // A Reclamation says what a workload would be given if it were submitted now, and
-// who would pay for it.
+// from which work that would be taken.
 type Reclamation struct {
 	// Arrival is how the workload would fare.
 	Arrival *Explanation `json:"arrival"`
 	// Takings are the evictions, shrinks and moves of the plan with it that the
 	// plan without it has not, in the plan's order: those for the workload and
-	// those for others, whom its coming concerns.
+	// those for others that its coming concerns.
 	Takings []Taking `json:"takings,omitempty"`
 	// Losers are the workloads that start, grow or hold claims without it and not
 	// with it, by ID.
 	Losers []string `json:"losers,omitempty"`
 }
 
-// Reclaim says who would be reclaimed, preempted or moved if the workload were
-// submitted, by deciding with it as well: 'who goes if this queue asks for n more?'
+// Reclaim says which work would be reclaimed, preempted or moved if the workload were
+// submitted, by deciding with it as well: 'what goes if this queue asks for n more?'
 // is a workload of n tasks of one device in the queue, with Min 1 where it may start
 // with less. An empty ID is replaced by one that is not in use; a zero Submitted by
 // the state's Now. The decision stays as it is.
@@ -107,7 +107,7 @@ func arriving(s *allot.Snapshot, k allot.Workload) (allot.Workload, error) {
 	return k, nil
 }
 
-// String is the explanation for people: how the arrival fares, and who pays.
+// String is the explanation for people: how the arrival fares, and what is taken for it.
 func (r *Reclamation) String() string {
 	var b bytes.Buffer
 	if r.Arrival != nil {

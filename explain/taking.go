@@ -29,7 +29,7 @@ type Taking struct {
 	Priorities *Priorities  `json:"priorities,omitempty"`
 	// Nodes are the place that was cleared; none is anywhere (M3).
 	Nodes []string `json:"nodes,omitempty"`
-	// Candidates are in the order of M3 as things stood before anybody went for
+	// Candidates are in the order of M3 as things stood before anything went for
 	// this preemptor: those that go in the same way, and of the others at most [MostTold]
 	// before and after each. Others counts those that are not told, by fate; what is
 	// preempted beside a reclaim (R11), or moves beside victims (M10), has a choice of its own.

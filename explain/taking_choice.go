@@ -36,8 +36,8 @@ func takingsOf(d *allot.Decision, keep func(i int, a allot.Action) bool) (out []
 	return out
 }
 
-// takes says whether an action takes places that somebody had for the sake of
-// somebody or something else.
+// takes says whether an action takes places from a workload for the sake of another,
+// or of something else.
 func takes(a *allot.Action) bool {
 	switch a.Reason.Code {
 	case allot.ReclaimedByQuota, allot.ReclaimedByShare, allot.Preempted, allot.Consolidated, allot.StaleGang, allot.ReservationBegan, allot.Behind:

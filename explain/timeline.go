@@ -15,19 +15,19 @@ import (
 
 // A Span is from when to when a workload is predicted to run (B1).
 type Span struct {
-	// Workload, Queue and Pool are who it is, and where it is charged.
+	// Workload is the one that runs, Queue and Pool where it is charged.
 	Workload string `json:"workload"`
 	Queue    string `json:"queue,omitzero"`
 	Pool     string `json:"pool,omitzero"`
 	// Promised is when it is promised to start (B4); zero is that it runs, or starts now.
 	Promised time.Time `json:"promised,omitzero"`
-	// End is when the last of its tasks ends; zero is that nobody knows.
+	// End is when the last of its tasks ends; zero is not known.
 	End time.Time `json:"end,omitzero"`
 }
 
 // Timeline says from when to when what runs after a decision, and what it promises to start, is
-// predicted to do so, of the pools that make promises ([allot.ReservePolicy]), as only there
-// anybody asks: by pool, first what runs, by its end, then what is promised, by its start, and
+// predicted to do so, for the pools that make promises ([allot.ReservePolicy]), as ends are
+// predicted only there: by pool, first what runs, by its end, then what is promised, by its start, and
 // by ID where those are the same. The error is the context's. It costs nothing beside the decision
 // in full.
 func Timeline(ctx context.Context, d *allot.Decision) ([]Span, error) {

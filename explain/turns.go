@@ -26,8 +26,8 @@ type Turn struct {
 }
 
 // Turns are the workloads that have a turn after the decision, by pool and in the order in
-// which their turns would come, were the order gone through once without anybody
-// starting (O1, O2). What waits for its own tasks only, or for more of them to be
+// which their turns would come, were the order gone through once without a start
+// (O1, O2). What waits for its own tasks only, or for more of them to be
 // submitted, has none. A pool's own order of queues follows from the figures of
 // [allot.Plan.Shares], which stand as they are after the plan.
 //

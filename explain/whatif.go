@@ -74,7 +74,7 @@ func WhatIf(ctx context.Context, s *allot.Snapshot, changes ...allot.Change) (*C
 }
 
 // Compare tells what is otherwise in the state and the plan of a second decision: what
-// [WhatIf] does for who has decided already, on two versions of a snapshot or on any two.
+// [WhatIf] does for a caller that has decided already, on two versions of a snapshot or on any two.
 //
 // The error tells of a fault of the library. It takes the time of both plans, and one time
 // through both states.

@@ -13,7 +13,7 @@ import (
 )
 
 // An Explanation says how one workload fares in the world after the plan, why,
-// and against whom: all as data. Text is [Explanation.String].
+// and against which others: all as data. Text is [Explanation.String].
 type Explanation struct {
 	// Workload, Pool and Queue are where it stands; the queue and what follows
 	// are those of Form, as in [allot.Pending].
@@ -43,11 +43,11 @@ type Explanation struct {
 	// Levels are the queues from its own up to the uppermost, each with the
 	// resources that it asks.
 	Levels []QueueLevel `json:"levels,omitempty"`
-	// Ahead is who waits before it; nil if it has no turn: it does not wait, or for
+	// Ahead is what waits before it; nil if it has no turn: it does not wait, or only for
 	// its own tasks, or too few of them were submitted.
 	Ahead *Ahead `json:"ahead,omitempty"`
-	// Holders are who holds what it asks and the nodes do not have free, where it could
-	// use it (see [Holder]), by resource, the most first; none if it does not wait.
+	// Holders are the queues that hold what it asks and the nodes do not have free, where it
+	// could use it (see [Holder]), by resource, the most first; none if it does not wait.
 	Holders []Holder `json:"holders,omitempty"`
 	// For are the workloads that the plan takes something from, or moves, for
 	// this one, by ID. Takings are what the plan takes from this one.
@@ -105,11 +105,11 @@ type QueueLevel struct {
 	LimitLeft       quota.Bound `json:"limitLeft"`
 }
 
-// Ahead is who waits before a workload.
+// Ahead is what waits before a workload.
 type Ahead struct {
 	// InQueue counts the workloads of its queue that wait before it (O1), InPool
 	// those of the pool whose turn would come first, were the order gone through
-	// once without anybody starting (O2).
+	// once without a start (O2).
 	InQueue int `json:"inQueue,omitzero"`
 	InPool  int `json:"inPool,omitzero"`
 	// Next are the last of InPool, nearest first, at most [MostTold].
@@ -131,7 +131,7 @@ type Holder struct {
 	FairShare int64       `json:"fairShare,omitzero"`
 	Used      int64       `json:"used,omitzero"`
 	// Workloads counts those that hold it; Last are the worst standing of them
-	// (R8), who would go first, at most [MostTold].
+	// (R8), which would go first, at most [MostTold].
 	Workloads int      `json:"workloads"`
 	Last      []string `json:"last,omitempty"`
 }
@@ -170,7 +170,7 @@ func (s *Status) UnmarshalText(text []byte) error {
 func unknown(kind, id string) error { return fmt.Errorf("%w: %s %q", allot.ErrUnknown, kind, id) }
 
 // Workload explains one workload: what becomes of it, every reason for which it
-// waits, how its queues stand, who is before it, who holds what it would need,
+// waits, how its queues stand, what is before it, which queues hold what it would need,
 // and, if the plan takes something from it, why it was chosen.
 //
 // The error is the context's, or wraps [allot.ErrUnknown]. The first question that a

@@ -6,7 +6,7 @@ import (
 	"github.com/allotsched/allot/internal/engine"
 )
 
-// ahead is who waits before the workload, by the turns of its pool.
+// ahead is what waits before the workload, by the turns of its pool.
 func (w *viewed) ahead(i int32, at int16) *Ahead {
 	f := w.FormOf(&w.Works[i], at)
 	turns := w.view.Turns(f.Pool)

@@ -12,7 +12,7 @@ import (
 
 // What an Explanation tells is read from the world after the last action.
 
-// explanation is all about a workload but who is before it, who holds what it
+// explanation is all about a workload but what is before it, which queues hold what it
 // needs, and what is taken from it.
 func (w *viewed) explanation(i int32, source *allot.Workload, actions []allot.Action) (*Explanation, error) {
 	k := &w.Works[i]

@@ -180,7 +180,7 @@ func (l QueueLevel) String() string {
 }
 
 // String is the explanation for people: the figures, then how each fair share
-// came about, then who borrows and lends.
+// came about, then which queues borrow and lend.
 func (e *QueueExplanation) String() string {
 	var b bytes.Buffer
 	b.WriteString("queue " + prose.OrNone(e.Queue) + "\n")

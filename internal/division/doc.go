@@ -3,8 +3,8 @@
 //
 // [DivideShares] adds up what the workloads of each leaf ask at most (F1): in each form that
 // could start on empty nodes, or in which they hold something. It has package fairshare divide
-// each resource down the tree, and draws the lines by which package preempt tells who may
-// defend what (R1, R8): quota, what is left of it where more is guaranteed than there is (F13),
+// each resource down the tree, and computes the entitlements by which package preempt tells what
+// each queue may defend (R1, R8): quota, what is left of it where more is guaranteed than there is (F13),
 // and share. Amounts of a class have shares of their own (Q8). [Dividing.ScorePools] tallies the
 // mix that a strategy asks for.
 //
@@ -13,9 +13,9 @@
 //
 // # Invariants
 //
-//   - Demand is a sum, so that whoever leaves is taken out exactly.
+//   - Demand is a sum, so that a workload that leaves is taken out exactly.
 //   - It comes after settling: what non-preemptible work holds is part of demand.
-//   - Lines are drawn before anybody is judged by them, and again only with the shares.
+//   - Entitlements are computed before anything is judged by them, and again only with the shares.
 //
 // # Cost
 //

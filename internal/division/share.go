@@ -62,7 +62,7 @@ func (w Dividing) drawLines(index int) error {
 	if p.Room == nil {
 		p.Room = preempt.NewEvaluator(w.Booking().RoomConfig(index, config))
 	} else if p.Room.Redraw(config) {
-		p.Changes++ // who was refused room may be given it
+		p.Changes++ // a workload that was refused room may be given it
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func divide(p *cluster.Pool) error {
 	return nil
 }
 
-// ConfigOf is what is divided of resource r, among whom, and how.
+// ConfigOf is what is divided of resource r, among which queues, and how.
 func ConfigOf(p *cluster.Pool, r int) fairshare.TreeConfig {
 	config := fairshare.TreeConfig{
 		Capacity: p.Capacity[r],

@@ -1,5 +1,5 @@
-// Package settling has what the workloads of a state hold take its place before anybody has a
-// turn (S4, S5, S7).
+// Package settling has what the workloads of a state hold take its place before any workload has
+// a turn (S4, S5, S7).
 //
 // [Settle] reads the tasks that the state lists, in the order of workload, pod set and index:
 //
@@ -15,7 +15,7 @@
 //
 // # Invariants
 //
-//   - Nothing is taken for anybody's benefit: what is displaced or given up has no place.
+//   - Nothing is taken for the sake of another: what is displaced or given up has no place.
 //   - What Settle writes depends on the state alone, and comes before all other actions.
 //   - Use in the tree and in the index is what runs, leaves and is claimed, once.
 //

@@ -5,7 +5,7 @@
 // and leave the one they were called on as it was. The versions share all that
 // is the same in them, so a change of a table of a hundred thousand entries
 // costs a few kilobytes, and [Differences] finds what two versions do not share
-// without looking at what they do. That is the whole purpose: whoever follows a
+// without looking at what they do. That is the whole purpose: a reader that follows a
 // large state from version to version pays for the change and not for the state.
 //
 // # How
@@ -25,7 +25,7 @@
 // to once a table holds it, so tables may be read by many goroutines at once.
 // Keys are compared as bytes. The entries are pointers that the caller gives:
 // the table compares them by identity and never looks at what they point to, and
-// nobody may write to an entry that some table holds.
+// an entry that some table holds must not be written to.
 //
 // Two tables are == if they are the same version. That two tables hold the same
 // entries does not make them ==: an entry that was taken out and put back leaves

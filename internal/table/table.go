@@ -16,8 +16,8 @@ type Table[T any] struct{ top *page[T] }
 // PageSize is how many keys a page has at most. A change copies a page on each of
 // log(n) levels: larger pages make each copy dearer, smaller ones the tree deeper
 // and a search through it longer. With 64, three levels hold a quarter of a
-// million entries, and a copied page of pointers is 512 bytes. Who makes the
-// entries of a table may lay as many together, for they are dropped together.
+// million entries, and a copied page of pointers is 512 bytes. A caller that makes the
+// entries of a table may allocate as many together, for they are dropped together.
 const PageSize = 64
 
 // A page is a node of the tree: a leaf holds entries, any other page the pages
@@ -32,7 +32,7 @@ type page[T any] struct {
 }
 
 // New makes a table of entries and their keys, which must be as many and ascend
-// strictly. The table keeps both slices and the entries; nobody may write to them
+// strictly. The table keeps both slices and the entries, which must not be written to
 // any more. O(n).
 func New[T any](keys []string, entries []*T) Table[T] {
 	var pages []*page[T]

@@ -2,14 +2,14 @@
 // world and outcome, to be read, and the names of what is in them.
 //
 // A Decision and a Snapshot of package allot hand out what these interfaces say. As they
-// are internal, nobody outside of the module can name them, and what they show may change
+// are internal, no code outside of the module can name them, and what they show may change
 // with the engine: a host asks package explain.
 //
 // # Invariants
 //
 //   - What is seen is read, and nothing in it is set: a question leaves the world as it
 //     was, but for what the engine remembers of its own answers.
-//   - Whoever looks is alone: [Decision] is shown under the lock of what was decided, and
+//   - One question is asked at a time: [Decision] is shown under the lock of what was decided, and
 //     a [Probe] belongs to the one that asked for it.
 //   - A name and a reason are made in package allot and nowhere else: a view decides
 //     nothing, and has no second copy of any search.

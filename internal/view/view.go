@@ -52,8 +52,8 @@ type Decision[Reason, Share any] interface {
 	Told(pool int32) []int32
 }
 
-// Victims are workloads of which it is to be known how they were chosen; of the zero
-// Victims nobody is asked.
+// Victims are workloads of which it is to be known how they were chosen; the zero Victims
+// ask about none.
 type Victims struct {
 	IDs []string
 	// Near is how many other candidates are told before and after each that was chosen.
@@ -64,7 +64,7 @@ type Victims struct {
 type Ahead struct{ Most int }
 
 // A Probe is a version of a snapshot in which one workload after the other is asked
-// about. Nobody else may use it.
+// about. It is not shared.
 type Probe[Workload, Reason any] interface {
 	Names
 	World() *cluster.World
