@@ -110,12 +110,12 @@ func (b *bareNodes) plainlyFits(d *Definition) bool {
 
 // fitsNow says whether the nodes take the first unit with all that stands on them, where it
 // is not enough to count them: with less on them they take it too, and need no index of
-// their own as long as nobody asks in vain.
+// their own as long as no question is asked in vain.
 func (b *bareNodes) fitsNow(definition int32, d *Definition) bool {
 	if b.empty != nil || !b.placedAsOne(d, d.Unit) {
 		return false
 	}
-	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
+	b.placer.Topology = b.pool.Topology // it is made when it is first asked for
 	m := b.pool.Index.Mark()
 	defer b.pool.Index.Undo(m)
 	_, found := b.placer.PlaceWithSiblings(b.pool.Index, d.Gang, d.Unit, gang.Siblings{}, d.Place, nil)
@@ -234,7 +234,7 @@ func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) (why []Verdict,
 
 // placeOn says whether the nodes of an index take the unit, whose gang has other shapes there.
 func (b *bareNodes) placeOn(x *placement.Index, d *Definition, unit gang.Unit) (again *gang.Gang, found gang.Verdict) {
-	b.placer.Topology = b.pool.Topology // which comes with who first asks for it
+	b.placer.Topology = b.pool.Topology // it is made when it is first asked for
 	again = d.Gang.Reshaped(func(set int) placement.Shape { return x.Shape(d.Sets[set].open()) })
 	m := x.Mark()
 	_, found = b.placer.PlaceWithSiblings(x, again, unit, gang.Siblings{}, d.Place, nil)

@@ -33,21 +33,21 @@ func someLeft(w *World, node int32) bool {
 	return false
 }
 
-// StartsAtOnce says whether the task of a seat starts in this solve and waits for nobody;
-// a claim does whose place has come free.
+// StartsAtOnce says whether the task of a seat starts in this solve and waits for nothing;
+// so does a claim of which the place has come free.
 func StartsAtOnce(w *World, s *Seat) bool {
 	return s.AtOnce || s.Origin >= 0 && s.Commit < 0 && w.Holdings[s.Origin].Fresh
 }
 
-// MinimumWaits says whether something of a workload's minimum waits for who leaves: what
-// grows of it starts no sooner than that (G1).
+// MinimumWaits says whether something of a workload's minimum waits for what leaves: what
+// the workload grows by starts no sooner than that (G1).
 func MinimumWaits(w *World, i int32) bool {
 	return slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
 		return s.Step == 0 && (s.Claimed || s.Origin < 0 && !s.AtOnce)
 	})
 }
 
-// BeginBudgets tells the rooms that nobody has gone yet.
+// BeginBudgets tells the evaluators that nothing has gone yet.
 func BeginBudgets(w *World) {
 	for _, p := range w.Pools {
 		p.Room.Begin()

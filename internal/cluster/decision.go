@@ -29,7 +29,7 @@ type Decision struct {
 	// Changed: anything changed in the round at hand (M9). Redivided: the capacity was
 	// divided anew (S6).
 	Changed, Redivided bool
-	// SettledAt is the epoch in which the last pass within the lines began, see repeats.
+	// SettledAt is the epoch in which the last pass within the entitlements began, see repeats.
 	SettledAt int64
 	// Promised and NextEnd are what Reservations and NextEnd tell once the world does not know it
 	// any more, as kept says.
@@ -60,10 +60,10 @@ type Action struct {
 	Cut bool
 	// Until is when what starts is ended, which was cut to fit a hole (B1); 0 is of all else.
 	Until int64
-	// Behind is the workload whose promised places what starts or moves has taken (B6), none if it
-	// has taken nobody's.
+	// Behind is the workload whose promised places what starts or moves has taken (B6), None if it
+	// has taken none.
 	Behind int32
-	// final: who is evicted does not wait again (S6).
+	// Final: what is evicted does not wait again (S6).
 	Final bool
 	// why is told when all is decided; nil where there is nothing to tell.
 	Why *Verdict

@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/fairshare"
 )
 
-// LineFor is the line of a side that the rule goes by.
+// LineFor is the entitlement of a subtree that the rule goes by.
 func (p *Pool) LineFor(code Code, q, res int32) int64 {
 	at := int(q)*p.Width + int(res)
 	if code == ReclaimedByShare {
@@ -55,7 +55,7 @@ func (d Demands) CopyFrom(other Demands) {
 	copy(d.Parts, other.Parts)
 }
 
-// Clear has nobody ask anything.
+// Clear has no queue ask anything.
 func (d Demands) Clear() {
 	clear(d.Asked)
 	clear(d.Parts)
@@ -65,7 +65,7 @@ func (d Demands) Clear() {
 var partUnits = [...]int64{1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 125, 200, 250, 500}
 
 // Parts counts the workloads of a leaf that ask for parts of devices, by what they
-// come in (F5). It is a count, so that who leaves can be taken out.
+// come in (F5). It is a count, so that a workload that leaves can be taken out.
 type Parts struct {
 	count [len(partUnits)]int32
 	Some  uint16 // the units of which the count is not 0

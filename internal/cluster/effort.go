@@ -9,7 +9,7 @@ import (
 // itself, and for all of a pool together: many questions in vain, each within its bounds,
 // would else take as many times as long. The bound grows with the pool, so that what a
 // solve takes grows about with what it is asked (M3, M8). Where it cuts a search, the reason of
-// who waits says so.
+// the workload that waits says so.
 
 const (
 	// leastEffort is how many steps the searches of the smallest pool may cost,

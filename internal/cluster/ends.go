@@ -69,7 +69,7 @@ type Joint struct {
 	tasks     uint64
 }
 
-// NewJoint is the rest of fixed work, in task-microseconds, that nobody does yet; below 0 is that
+// NewJoint is the rest of fixed work, in task-microseconds, that no task does yet; below 0 is that
 // more was done than there was.
 func NewJoint(rest int64) Joint { return Joint{high: uint64(rest >> 63), low: uint64(rest)} }
 
@@ -82,7 +82,7 @@ func (j *Joint) Join(begun int64, tasks int32) {
 	j.tasks += uint64(tasks)
 }
 
-// Done is when it is done; Never where nobody does it.
+// Done is when it is done; Never where no task does it.
 func (j *Joint) Done() int64 {
 	switch {
 	case j.tasks == 0:

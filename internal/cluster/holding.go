@@ -57,7 +57,7 @@ func (w *World) Asks(k *Work, f int16) quota.Amounts {
 // IsLeaving says whether tasks of the workload are Terminating that wait again (S5).
 func (k *Work) IsLeaving(w *World) bool { return k.Live >= 0 && w.Live[k.Live].Leaving > 0 }
 
-// A Holding is one listed task behind the compile line.
+// A Holding is one listed task, compiled.
 type Holding struct {
 	TaskPlace
 	Since int64
@@ -85,7 +85,7 @@ const (
 	Claimed
 	// Terminating is leaving its place.
 	Terminating
-	// Vacant is that of a holding that an Incremental keeps of who holds nothing any more.
+	// Vacant is that of a holding that an Incremental keeps of a task that holds nothing any more.
 	Vacant
 )
 

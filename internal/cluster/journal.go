@@ -27,7 +27,7 @@ func (j *Journal) Begin() *Journal {
 }
 
 // Keep takes note of a workload that is about to change. It does nothing in a solve
-// from scratch, whose world nobody needs any more.
+// from scratch, whose world is not needed any more.
 func (j *Journal) Keep(w *World, i int32) {
 	if j == nil || int(i) < len(j.known) && j.known[i] {
 		return

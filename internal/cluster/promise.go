@@ -24,7 +24,7 @@ type Times struct {
 // Unknown are the times of what nothing is known of.
 var Unknown = Times{Duration: Never, Limit: Never}
 
-// A Reserve is for whom a pool keeps places free (B3, B4); the zero Reserve is for nobody.
+// A Reserve says for which work a pool keeps places free (B3, B4); the zero Reserve is for none.
 // Times are in microseconds.
 type Reserve struct {
 	// Depth is how many promises there are at most; 0 promises nothing.
@@ -43,7 +43,7 @@ type Reserve struct {
 	ChargeHeld bool
 	// Gather has places be kept free for one workload for which no time is known (B8).
 	Gather bool
-	// RatherWait: who has a promise at most so far away makes no room.
+	// RatherWait: a workload with a promise at most so far away makes no room.
 	RatherWait int64
 	// TrustDurations judges what may pass by its expected duration too.
 	TrustDurations bool
@@ -59,7 +59,7 @@ type Reserve struct {
 // B7).
 type Promise struct {
 	At       int64
-	Entitled bool // it was within its lines
+	Entitled bool // it was within its entitlement
 	Form     int16
 	// Tasks are its tasks with their places, by pod set; the node is none of a place that is
 	// not there any more.
@@ -98,7 +98,7 @@ type Reservation struct {
 	Change  Change
 	Cause   *Verdict // of what is later or withdrawn
 	Promise Promise
-	// Held is by plain resource of its pool what of its places nobody uses now, where that is
+	// Held is by plain resource of its pool what of its places is not in use now, where that is
 	// charged.
 	Held []int64
 }

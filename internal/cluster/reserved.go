@@ -24,8 +24,8 @@ func (shape *Shape) open() placement.Request {
 	return r
 }
 
-// ClosedTo adds the sets that somebody may not use from one time up to another who is a stranger
-// to these reservations. What is lent is open to who borrows it.
+// ClosedTo adds the sets that a workload may not use from one time up to another if it is no member
+// of these reservations. What is lent is open to work that borrows it.
 func (p *Pool) ClosedTo(sets, stranger []int32, nonPreemptible, borrows bool, from, until int64) []int32 {
 	for _, i := range stranger {
 		r := &p.Reserved[i]
@@ -60,7 +60,7 @@ func (p *Pool) Most(t *Times, tasks int32) int64 {
 	return t.Limit
 }
 
-// evicts says whether who is no member goes when it begins.
+// evicts says whether work that is no member goes when it begins.
 func (r *Reserved) evicts(nonPreemptible bool) bool {
 	if nonPreemptible {
 		return r.Evict && r.Drain
@@ -68,7 +68,7 @@ func (r *Reserved) evicts(nonPreemptible bool) bool {
 	return r.Evict && !r.Lend
 }
 
-// EvictedAt is when a place is taken from its workload because somebody has reserved it, and by
+// EvictedAt is when a place is taken from its workload because people have reserved it, and by
 // which reservation; Never is not.
 func (p *Pool) EvictedAt(w *World, k *Work, one *TaskPlace) (at, by int64) {
 	at, by = Never, None

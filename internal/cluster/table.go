@@ -10,10 +10,10 @@ import (
 
 // The table of allocations stands from the settling on: a row for every task that runs,
 // is claimed, or is given a place by the solve. A solve that makes no room pays for the
-// rows and for nothing else: the evaluators learn of the units when the first who needs
-// room asks them, and lists by node are made when they are asked for.
+// rows and for nothing else: the evaluators learn of the units when a workload first needs
+// room, and lists by node are made when they are asked for.
 
-// A Table says where everybody stands, and what the solve at hand has done to that. Its
+// A Table says where every task stands, and what the solve at hand has done to that. Its
 // rows are changed by the transitions in table_steps.go alone.
 type Table struct {
 	// Seats are what every workload holds, by index.
@@ -28,8 +28,8 @@ type Table struct {
 	Commits []Commit
 	Takings []Taking
 	Out     []OutUnit
-	// paidFor says by start whether somebody was taken for it who ran or claimed before, as far as
-	// anybody was.
+	// paidFor says by start whether work was taken for it that ran or claimed before; it is as
+	// long as the last such start asks.
 	paidFor []bool
 	// Last is by workload the last of its takings, plus one.
 	Last []int32
@@ -51,13 +51,13 @@ type Seat struct {
 	Origin int32
 	// Commit is the start that placed it here, −1 for where it was.
 	Commit int32
-	// Behind is the workload whose promised place it has taken, plus one; 0 is nobody (B6).
+	// Behind is the workload whose promised place it has taken, plus one; 0 is none (B6).
 	Behind  int32
 	Claimed bool // in the state, and not moved since
 	// Pipelined: its place is claimed, and others are leaving it (S4).
 	Pipelined bool
-	// AtOnce: it starts on a node that nobody had left by then in this solve, so that it
-	// waits for nobody. Only known of what a disruption budget counts (M7).
+	// AtOnce: it starts on a node that nothing had left by then in this solve, so that it
+	// waits for nothing. Only known of what a disruption budget counts (M7).
 	AtOnce   bool
 	Admitted int64
 	// Until is when it is ended, of a start that was cut to fit a hole (B1); 0 is of none.
@@ -80,10 +80,10 @@ type Commit struct {
 	Kind Kind
 }
 
-// A Taking is the case of one unit that was taken.
+// A Taking is one unit that was taken, with the justification for that.
 type Taking struct {
 	Unit        *preempt.Unit
-	Beneficiary int32 // workload, −1 nobody
+	Beneficiary int32 // the preemptor; −1 is none
 	Code        Code
 	Pool        int32
 	Is          preempt.Justification
@@ -105,7 +105,7 @@ type OutUnit struct {
 	Form   int16
 	// Tried is when no start made way for it (O5).
 	Tried Memo
-	// Asked says whether it is asked to move for somebody.
+	// Asked says whether it is asked to move for another.
 	Asked bool
 }
 
@@ -119,10 +119,10 @@ func NewTable(works int) *Table {
 	}
 }
 
-// IsPaidFor says whether somebody was taken for a start who ran or claimed before.
+// IsPaidFor says whether work was taken for a start that ran or claimed before.
 func (b *Table) IsPaidFor(start int32) bool { return int(start) < len(b.paidFor) && b.paidFor[start] }
 
-// PayFor takes note that somebody was.
+// PayFor takes note that some was.
 func (b *Table) PayFor(start int32) {
 	for len(b.paidFor) <= int(start) {
 		b.paidFor = append(b.paidFor, false)

@@ -26,9 +26,9 @@ func (t TaskStep) Compare(other TaskStep) int {
 // A Gain is what some workload has got of a resource, or of a class.
 type Gain struct{ Work, Resource int32 }
 
-// A Right is what reclaimed units were taken by: whoever starts in that form of a workload
-// asks the same in the same leaf, and has the line up to the same queue (R1). There are few,
-// however many units were taken.
+// A Right is what reclaimed units were taken by: every workload that starts in that definition
+// asks the same in the same leaf, and has the entitlement up to the same queue (R1). There are
+// few, however many units were taken.
 type Right struct {
 	Pool, Leaf, Definition, Subtree int32
 	Code                            Code

@@ -9,7 +9,7 @@ import (
 )
 
 // The transitions of the table. Each changes the rows of one workload, the counts of
-// what it holds, and nothing else: who calls it has charged or released its queue and
+// what it holds, and nothing else: the caller has charged or released its queue and
 // taken or freed its places, and has the evaluators told by reenter. After each of them
 // what a workload holds per pod set is what its rows add up to.
 
@@ -52,7 +52,8 @@ func AppendSeats(w *World, seats []Seat, from, to int32) []Seat {
 
 // Start gives the tasks of a unit their rows, by a commit of their own: at once, or by
 // a claim (S4). Each has an index that no other row of its pod set has.
-// It is cut to end by a time, unless that is 0, and stands behind somebody, unless that is 0.
+// The unit is cut to end by a time, unless until is 0, and stands behind a workload, unless
+// behind is 0.
 func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64, behind int32) {
 	b, k := w.Room, &w.Works[i]
 	b.touch(i)

@@ -82,15 +82,15 @@ const (
 	ProtectedUntil
 	// BudgetSpent: a disruption budget or the cap of evictions is spent (M7).
 	BudgetSpent
-	// SaturationTurns: taking them would leave its side as saturated as theirs (R5).
+	// SaturationTurns: taking them would leave its subtree as saturated as theirs (R5).
 	SaturationTurns
 	// LargerThanShare: even with all of lower priority gone it would be beyond its share (E7).
 	LargerThanShare
-	// VictimsProtected: there are victims, and lines or their class protect them (R8, Q2).
+	// VictimsProtected: there are victims, and entitlements or their class protect them (R8, Q2).
 	VictimsProtected
 	// VictimsShort: all that may be taken is not enough.
 	VictimsShort
-	// Outranked: who stands before it lets nothing pass (O4).
+	// Outranked: a workload that stands before it lets nothing pass (O4).
 	Outranked
 	// Overtaken: younger ones of its queue hold places while the gang waits (G1).
 	Overtaken
@@ -100,11 +100,11 @@ const (
 	WaitsForReservation
 	// TooLateToBackfill: it would end after what is promised to another begins (B5).
 	TooLateToBackfill
-	// DurationUnknown: nobody knows when it would end (B5).
+	// DurationUnknown: it is not known when it would end (B5).
 	DurationUnknown
 	// SearchCut: the search was cut (G3, M3).
 	SearchCut
-	// Overruns: who was to have left by the time that was promised has not (B7).
+	// Overruns: what was to have left by the time that was promised has not (B7).
 	Overruns
 	// PlaceGone: a node or device that was promised is lost (B7).
 	PlaceGone
@@ -114,7 +114,7 @@ const (
 	PromiseChanged
 	// ReservationBegan: what it stood on has been reserved for others (B9).
 	ReservationBegan
-	// Behind: it had its place behind another, who takes it (B9).
+	// Behind: it had its place behind another workload, which takes it (B6, B9).
 	Behind
 )
 
@@ -155,7 +155,7 @@ type Verdict struct {
 	Have, Need      int64
 	// Counts are nodes by predicate, Nearest is the one that lacks least and Pieces
 	// how what is free lies; placement's resources and positions are meant. Counts and
-	// Pieces are shared: nobody writes to them.
+	// Pieces are shared, and are not written to.
 	Counts  []placement.Count
 	Nearest placement.Miss
 	Pieces  *placement.Pieces
@@ -168,10 +168,10 @@ type Verdict struct {
 	Until int64
 	// Reclaim has the subtrees of a reclaim; nil is none.
 	Reclaim *preempt.Justification
-	// Shields are who is protected by what, the most first.
+	// Shields are which units are protected by what, the most first.
 	Shields []preempt.Shield
 	Shield  *ShieldQuestion // what they depend on; nil once they are told
-	// Chain is who took the places one from the other, where they are more than one.
+	// Chain is which workloads took the places one from the other, where they are several.
 	Chain []Taker
 }
 
@@ -204,7 +204,7 @@ func (v Verdict) OfSet(definition int32, set int) Verdict {
 	return v
 }
 
-// NewOverLine is a verdict about a line that leaves so much.
+// NewOverLine is a verdict about an entitlement that leaves so much.
 func NewOverLine(pool int32, c Code, at int16, q, resource int32, left, need int64) Verdict {
 	v := NewVerdict(c, at, pool).Counting(max(0, left), need)
 	v.Queue, v.Resource = q, resource

@@ -17,10 +17,10 @@ const WholeDevice = 1000
 // MaxMix bounds the shapes of a target mix (P4).
 const MaxMix = 1024
 
-// A World is a state behind the compile line: strings, maps and defaults are
-// gone, what is left are dense indices in the order of the IDs, so that an
-// index comparison is an ID comparison and no map can reach a decision. It is decided
-// upon once, or stays in an engine.Incremental.
+// A World is a compiled state: strings, maps and defaults are gone, what is left
+// are dense indices in the order of the IDs, so that an index comparison is an ID
+// comparison and no map can reach a decision. It is decided upon once, or stays in
+// an engine.Incremental.
 type World struct {
 	Now int64 // microseconds; −1 is unset
 
@@ -33,7 +33,7 @@ type World struct {
 	Live     []Live // of works that hold or claim places
 	Holdings []Holding
 	Loops    []Loop   // by pool, of the deciding
-	Room     *Table   // who stands where, once all is settled
+	Room     *Table   // the places of all tasks, once all is settled
 	Traced   *Trace   // nil unless it is asked how victims were chosen
 	Journal  *Journal // nil unless the decision is undone
 	Seeking  *Seekers // nil unless it is kept
@@ -46,8 +46,8 @@ type World struct {
 	counts []int32 // arena of NewCounts
 }
 
-// A Loop is the deciding of a pool, as the table and the plan ask it: who may stay or go elsewhere,
-// and what the places are that it has promised.
+// A Loop is the deciding of a pool, as the table and the plan ask it: which units may stay or go
+// elsewhere, and which places are promised.
 type Loop interface {
 	// Stays starts and charges a unit that was taken where it was, with these seats, and Moves
 	// elsewhere, in the journals only; Moves returns the GPUs that move.
@@ -55,17 +55,17 @@ type Loop interface {
 	Moves(u *preempt.Unit, anew bool) (int64, bool)
 	// IsBehind says whether a unit stands behind a workload (B6).
 	IsBehind(u *preempt.Unit, work int32) bool
-	// ComesBehind says whether a seat comes to stand behind somebody, StoodThere whether what a
+	// ComesBehind says whether a seat comes to stand behind a workload, StoodThere whether what a
 	// taking took stood on what was promised.
 	ComesBehind(one *Seat) bool
 	StoodThere(t *Taking) bool
-	// TellWaits finds out for whom what is promised waits, by the names of devices that the
+	// TellWaits finds out what each promise waits for, by the names of devices that the
 	// index has; RenameDevices has it be told by those that a node's devices go by in the plan.
 	TellWaits()
 	RenameDevices(node int32, to []int32)
 }
 
-// A Pool is a pool behind the compile line.
+// A Pool is a compiled pool.
 type Pool struct {
 	Policy Policy
 	Nodes  []int32 // by position: the node; lost ones are not among them
@@ -104,7 +104,7 @@ type Pool struct {
 	Reaches []Reach
 
 	// Topology is that of the nodes by position. It is nil where no node is in a domain
-	// and nobody asks for one, or for whole nodes.
+	// and nothing asks for one, or for whole nodes.
 	Topology *placement.Topology
 	// Constrained: some form asks for domains or islands (T2 to T4), Domains: for
 	// domains.
@@ -115,8 +115,8 @@ type Pool struct {
 	Mix           Mix
 
 	Tree    *quota.Tree        // use, quotas and limits
-	Room    *preempt.Evaluator // who may go for whom; nil until the pool is divided
-	Divided []bool             // by resource: somebody has a fair share of it
+	Room    *preempt.Evaluator // which work may go for which; nil until the pool is divided
+	Divided []bool             // by resource: some queue has a fair share of it
 	Shares  []fairshare.Share  // by queue × Width + resource
 	Demand  Demands
 	// DemandTotal is the demand of the queue and those below it.
@@ -190,7 +190,7 @@ type Definition struct {
 	Refused Memo
 	// Demand is what every submitted task asks together, in each class that it could land
 	// in, too; Part what the parts of devices come in that they ask, 0 where they ask none
-	// or nobody divides by it (F5).
+	// or nothing is divided by it (F5).
 	Demand quota.Amounts
 	Part   int64
 }
@@ -214,7 +214,7 @@ type Form struct {
 	Final                   bool // an eviction ends it for good (S6)
 }
 
-// A Work is a workload behind the compile line. There may be millions, most of which
+// A Work is a compiled workload. There may be millions, most of which
 // wait and have nothing but a form: what few have lies apart.
 type Work struct {
 	Rank      int64 // see queue.Item; 0 where works are by ID
@@ -320,7 +320,7 @@ func (w *World) Enlist(i int32) {
 	}
 }
 
-// Booking keeps the table: who stands where, in which unit. Its transitions are in
+// Booking keeps the table: which task stands where, in which unit. Its transitions are in
 // table_steps.go.
 type Booking struct{ *World }
 

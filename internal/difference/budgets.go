@@ -14,8 +14,8 @@ func budgetOf(w *cluster.World, a *cluster.Action) poolBudget {
 }
 
 // licenseFirst has what starts at once come before what only thereby may go or move: as
-// many starts of the owner as that takes, in their order, right before it. Who went before
-// they were decided, so that their queues admitted them, stands before that.
+// many starts of the owner as that takes, in their order, right before it. What went before
+// these starts were decided, so that their queues admitted them, stands before them.
 func licenseFirst(w *cluster.World, d *cluster.Decision) {
 	if len(w.Budgets) == 0 {
 		return
@@ -74,7 +74,7 @@ func disturbs(w *cluster.World, a *cluster.Action) int64 {
 	return 0
 }
 
-// begins is how many tasks an action starts, if they wait for nobody.
+// begins is how many tasks an action starts, if they wait for nothing.
 func begins(w *cluster.World, d *cluster.Decision, a *cluster.Action) int64 {
 	if a.Kind != cluster.Start && a.Kind != cluster.Resize || cluster.MinimumWaits(w, a.Work) {
 		return 0

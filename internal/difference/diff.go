@@ -19,7 +19,7 @@ import (
 // task that runs or claims a place. Besides the rows the solve has noted two lists in
 // the order of time, which only choose among differences and add none: the commits,
 // each of which gave some rows of a workload their places, and the takings, each of
-// which took the rows of a unit for the sake of one commit, or of nobody.
+// which took the rows of a unit for the sake of one commit, or of none.
 //
 // # The functions
 //
@@ -37,12 +37,12 @@ import (
 //   - startInUnits (diff_starts.go) parts what a workload holds into its minimum and the units
 //     above it, each of which starts by one commit and leaves it at its minimum or a rung (G1,
 //     G2, L1). It chooses which of alike rows these are, and may have some claim their places.
-//   - sequence (diff_order.go) says who waits for whom and in which order the moves go, so
+//   - sequence (diff_order.go) says which action waits for what and in which order the moves go, so
 //     that the cluster is lawful after every prefix (S4). Moves that wait for each other in
 //     a circle are cut: one of them leaves first, as an eviction, and claims its new place
 //     with the starts. Invariant: what an action waits for left in an earlier action, or
 //     was releasing before the solve.
-//   - attribute (diff_attribute.go) finds for a loser the chain of those who took its place
+//   - attribute (diff_attribute.go) finds for a loser the chain of those that took its place
 //     one from the other, by the takings. Invariants: each taking of the chain is by the
 //     gainer of the next one's loser, in figures of the moment in which the solve judged
 //     it; the last gainer holds something in the end.
@@ -58,7 +58,7 @@ import (
 // For n rows of the workloads that anything was taken from or given to, match is
 // O(n log n), steps and attribute are O(n) but for chains, which cost their length;
 // sequence looks, for each action and each node on which it is given places, once at
-// what leaves that node, and at nodes that nobody leaves not at all.
+// what leaves that node, and at nodes that nothing leaves not at all.
 
 // Close writes the actions after the reconciliation anew, as the difference of the two
 // tables.
@@ -102,7 +102,7 @@ func (w Difference) close(d *cluster.Decision) error {
 }
 
 // keepStarted keeps of the starts of claims, which the reconciliation wrote before
-// anybody knew who has a better right to the places, those that stand in the end: a
+// it was known what has a better right to the places, those that stand in the end: a
 // claim that others have taken is given up, and does not start to be evicted (S4). Those
 // that stay are what was settled. There is room for about so many actions and tasks more.
 func (w Difference) keepStarted(d *cluster.Decision, more, tasks int) {
@@ -411,8 +411,8 @@ func lastFirst(w Difference, parts []takenPart) {
 
 // whyLost is the last taking that took what was held before, up to that at 'at', if it was no
 // consolidation: that moves. If none is known to have, it is the last of the workload; so it is
-// of what was moved to the place of its like, and starts nowhere else. What it has lost elsewhere to who is where it was
-// in the end has cost it nothing.
+// of what was moved to the place of its like, and starts nowhere else. A taking elsewhere, for a
+// workload that stays where it was in the end, has cost it nothing.
 func (w Difference) whyLost(held int32, at int) int {
 	book, last, gone := w.Room, cluster.None, cluster.None
 	for why := range book.TakingsOf(w.Holdings[held].Work) {
@@ -420,7 +420,7 @@ func (w Difference) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held }) {
 			continue
 		}
-		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) && !w.tookForNothing(t, held) {
+		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) && !w.costNothing(t, held) {
 			gone = last
 		}
 	}
@@ -434,8 +434,9 @@ func (w Difference) whyLost(held int32, at int) int {
 	return whyGone(book, at)
 }
 
-// tookForNothing says whether a taking took a task elsewhere than where it was held before, for who has not left its place.
-func (w Difference) tookForNothing(t *cluster.Taking, held int32) bool {
+// costNothing says whether a taking took a task elsewhere than where it was held before, for a workload that has not
+// left its place.
+func (w Difference) costNothing(t *cluster.Taking, held int32) bool {
 	if t.Beneficiary < 0 || w.fateOf(t.Beneficiary, t.Commit) != staysHome {
 		return false
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/allotsched/allot/placement"
 )
 
-// After whom each action takes place (S4).
+// After which others each action takes place (S4).
 
-// writeAfter finds out which starts and moves have to wait for whom: their places are
+// writeAfter finds out which starts and moves have to wait for what: their places are
 // tried, one after the other, in the state as it was.
 func (w Difference) writeAfter(d *cluster.Decision, from int) error {
-	if from == len(d.Actions) || w.nobodyLeaves() {
+	if from == len(d.Actions) || w.nothingLeaves() {
 		return nil
 	}
-	l := leavers{world: w.World, number: make([]int32, len(w.Nodes))} // what stands elsewhere is in nobody's way
+	l := leavers{world: w.World, number: make([]int32, len(w.Nodes))} // what stands elsewhere is in the way of none
 	some := int32(0)
 	for at := range d.Actions[from:] {
 		a := &d.Actions[from+at]
@@ -59,8 +59,8 @@ func (w Difference) writeAfter(d *cluster.Decision, from int) error {
 	return nil
 }
 
-// nobodyLeaves says whether nothing was leaving, and nothing has been taken.
-func (w Difference) nobodyLeaves() bool {
+// nothingLeaves says whether nothing was leaving, and nothing has been taken.
+func (w Difference) nothingLeaves() bool {
 	return len(w.Room.Takings) == 0 && !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Index.Releasing() })
 }
 
@@ -68,7 +68,7 @@ func (w Difference) nobodyLeaves() bool {
 // own workload where tasks of that are leaving that wait again, or the plan evicts it: it
 // starts once they have left (S5).
 func (w Difference) waitForThemselves(d *cluster.Decision, from int) {
-	var evicted []bool // most decisions evict nobody who starts
+	var evicted []bool // most decisions evict nothing that starts
 	isEvicted := func(work int32) bool {
 		if w.Works[work].Live < 0 {
 			return false // it has had nothing
@@ -95,7 +95,7 @@ func (w Difference) waitForThemselves(d *cluster.Decision, from int) {
 }
 
 // leavers are, by node, the holdings that leave it, and ledgers of the pools before
-// anybody leaves, in which there are the nodes at hand alone, each at a position of its own.
+// anything leaves, in which there are the nodes at hand alone, each at a position of its own.
 type leavers struct {
 	world  *cluster.World
 	number []int32 // by node, of those at hand from 1 on: by it are the lists, where it is not said otherwise
@@ -108,8 +108,8 @@ type leavers struct {
 	one              []int32        // scratch of waitsFor
 }
 
-// A told is for whom an action waits whose one task lacks something of a node, and of which
-// nothing leaves that: all that lack the same there wait for the same.
+// A told is what an action waits for if its one task lacks something of a node, and its workload
+// leaves nothing there: all that lack the same on the node wait for the same.
 type told struct {
 	lack  placement.Lack
 	works []int32
@@ -125,7 +125,7 @@ func (l *leavers) occupy(goes []bool) error {
 	}
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
-		givenUp := (h.Fresh || h.Phase == cluster.Claimed) && goes[i] // nobody leaves its place
+		givenUp := (h.Fresh || h.Phase == cluster.Claimed) && goes[i] // nothing leaves its place
 		if l.number[h.Node] == 0 || h.Phase == cluster.Vacant {
 			continue
 		}
@@ -141,11 +141,11 @@ func (l *leavers) occupy(goes []bool) error {
 	return nil
 }
 
-// waitsFor takes the places of an action, and lists whom it waits for: what goes and
+// waitsFor takes the places of an action, and lists what it waits for: what goes and
 // holds what the places lack, and behind what is leaving also that. The leavers of a node
-// are looked at once for all of the action's tasks there. Where it is asked whether it waits for
-// anybody, it may list one of them alone, and have taken some of the places.
-func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.Action, forAnybody bool) []int32 {
+// are looked at once for all of the action's tasks there. Where it is asked whether it waits at
+// all, it may list one of them alone, and have taken some of the places.
+func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.Action, forAny bool) []int32 {
 	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
 	alone := a.To-a.From == 1
 	l.awaited = l.awaited[:0]
@@ -175,7 +175,7 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 		if behind {
 			at.behind(t, &lack)
 		}
-		if forAnybody {
+		if forAny {
 			if l.one = at.running(append(l.one[:0], at.out...), true); len(l.one) > 0 {
 				return l.one
 			}
@@ -199,7 +199,7 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 	return out
 }
 
-// asksAlike are whoever was leaving and holds anything that tasks of an action ask which claim their places
+// asksAlike lists what was leaving and holds anything that is asked by tasks of an action that claim their places
 // and lack nothing of them: they may be short of something only once others that wait have started.
 func (l *leavers) asksAlike(d *cluster.Decision, a *cluster.Action) []int32 {
 	w, definition := l.world, l.world.Definition(&l.world.Works[a.Work], a.Form)
@@ -234,7 +234,7 @@ func (w Difference) waitsAt(work int32, t cluster.TaskPlace) bool {
 	return slices.ContainsFunc(w.Room.Seats[work], func(s cluster.Seat) bool { return s.TaskPlace == t && s.Waits() })
 }
 
-// An awaited is whom an action waits for on one node.
+// An awaited is what an action waits for on one node.
 type awaited struct {
 	*leavers
 	node, work int32
@@ -307,7 +307,7 @@ func (a *awaited) behind(t cluster.TaskPlace, lacks *placement.Lack) {
 
 // inTheWay says whether a task holds something of what a place lacks.
 func (w Difference) inTheWay(h *cluster.Holding, lack *placement.Lack) bool {
-	theirs, _, _ := w.Asked(h) // who left a pool stands on nodes of another
+	theirs, _, _ := w.Asked(h) // what left a pool stands on nodes of another
 	return lack.Slots || lack.CPUOnlySlots && theirs.GPUs == 0 || lack.Devices&h.Devices != 0 ||
 		slices.ContainsFunc(lack.Resources, func(r int32) bool { return theirs.Request.Amounts.Of(r) > 0 })
 }

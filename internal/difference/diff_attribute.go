@@ -18,7 +18,7 @@ const (
 	holdsIt           // a place that it was taken for
 )
 
-// A tookFrom is a taking as attribute reads it: who lost to whom, and the commit that
+// A tookFrom is a taking as attribute reads it: which workload lost to which, and the commit that
 // it was for. What moves hands nothing on.
 type tookFrom struct {
 	loser, gainer, commit int32
@@ -30,7 +30,8 @@ type tookFrom struct {
 // again the next taking is the first later one that took from it or, if the gainer is
 // where it was after all, any. The chain ends with the first gainer that holds what
 // was taken for it, else with the last that holds anything. last is the last taking from
-// a loser, −1 if there is none; a taking for nobody is a chain of its own. It is in the memory of into.
+// a loser, −1 if there is none; a taking without a gainer is a chain of its own. It is in the
+// memory of into.
 func attribute(into []int32, first int32, takings func(int32) tookFrom, last func(loser int32) int32, fated func(work, commit int32) fate) []int32 {
 	chain, firm := append(into[:0], first), 1
 	start := takings(first)
@@ -119,7 +120,7 @@ func goneBy(d *cluster.Decision, a *cluster.Action) []cluster.TaskPlace {
 	return d.Placed[a.From:a.To]
 }
 
-// takenOf is what was taken of a workload. It is asked when nobody changes seats any
+// takenOf is what was taken of a workload. It is asked when seats do not change any
 // more.
 func (w Difference) takenOf(work int32) *cluster.TakenWork {
 	book := w.Room
@@ -207,11 +208,11 @@ func (w Difference) TellTaken(d *cluster.Decision, a *cluster.Action, v *cluster
 	v.Workload = v.Chain[len(chain)-1].Workload
 }
 
-// drawAtEnd has a taking tell the lines that stand at the end: the capacity may have been
-// divided anew since, as the demand of a victim went with it or came back (M5, F1). Where
-// its going is what brings its side within the line, the line of the other side has gone down with
-// what went of that, or by the lines at the end its side would be spared (R4) or within the margin
-// (R5), those by which it went are told.
+// drawAtEnd has a taking tell the entitlements at the end: the capacity may have been divided
+// anew since, as the demand of a victim went with it or came back (M5, F1). The entitlements by
+// which the victim went are told where its going is what brings its subtree within the entitlement,
+// where that of the other subtree has gone down with what went of that, or where by the
+// entitlements at the end its subtree would be spared (R4) or within the margin (R5).
 func (w Difference) drawAtEnd(t *cluster.Taking) {
 	c, p := &t.Is, w.Pools[t.Pool]
 	if c.Subtree < 0 || c.Resource < 0 {
@@ -224,8 +225,8 @@ func (w Difference) drawAtEnd(t *cluster.Taking) {
 	}
 }
 
-// comesFar says whether by these lines, in the resource that is told, the victim's side is as far
-// above its own as the policy's straddling (R4) and margin (R5) ask. With several resources it may be
+// comesFar says whether by these entitlements, in the resource that is told, the victim's subtree is
+// as far above its own as the policy's straddling (R4) and margin (R5) ask. With several resources it may be
 // so in another.
 func comesFar(p *cluster.Pool, t *cluster.Taking, line, own int64) bool {
 	c := &t.Is
@@ -330,9 +331,9 @@ func (w Difference) takenFor(t *cluster.Taking, gone []cluster.TaskPlace) (out [
 	return out
 }
 
-// figure makes the side of a reclaim lose exactly the tasks that are gone. Where it is
-// told for who was entitled itself, the other side gains exactly what that has got, if
-// it has come in several steps. Both begin where they stood when the solve judged it.
+// figure makes the victim's subtree of a reclaim lose exactly the tasks that are gone. Where the
+// reclaim is told for the workload that was entitled itself, the preemptor's subtree gains exactly
+// what that has got, if it has come in several steps. Both begin where they stood when the solve judged it.
 // A case of a resource that the tasks do not hold, as when a part of a unit has gone, is
 // told in another.
 func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPlace, itself bool) {

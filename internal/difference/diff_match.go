@@ -33,11 +33,11 @@ type setStanding struct {
 }
 
 // match says which row after continues which one before. Rows before are in the order of
-// pod set and index, rows after by pod set, the minimum first. Of what ran as many as possible are continued,
-// the first of each set (M6): where they ran if anything of the set stands there, else on
+// pod set and index, rows after by pod set, the minimum first. Of what ran as many as possible are
+// continued, the first of each set (M6): where they ran if anything of the set stands there, else on
 // the same node if that may be, and in the place of a claim only if none else is left.
-// Then claims start in their places. What continues nothing has an index that nobody
-// else has. O(n log n).
+// Then claims start in their places. What continues nothing has an index that no other row
+// has. O(n log n).
 func match(before []rowBefore, after []rowAfter) {
 	m := matching{before: before, after: after, taken: make([]bool, len(before)), opinion: make([]int32, len(after))}
 	for i := range after {
@@ -316,7 +316,7 @@ func restoreDevices(rows []deviceRow, alike []int32) []int32 {
 	return e.to
 }
 
-// An exchange is what every device of a node is to be called, and who is called so.
+// An exchange is what every device of a node is to be called, and which is called so.
 type exchange struct {
 	to, from, alike []int32
 }
@@ -356,10 +356,10 @@ func (e *exchange) put(now, had uint64) {
 }
 
 // keepDevices has what runs on a node before and after keep its devices, where those
-// that it would have in the end are like them: nobody is restarted on another device of
+// that it would have in the end are like them: nothing is restarted on another device of
 // its node for nothing (M11).
 func (w Difference) keepDevices() {
-	var strayed map[int32][]*cluster.Seat // by node on which somebody has other devices, all that stands there
+	var strayed map[int32][]*cluster.Seat // by node on which some task has other devices, all that stands there
 	for _, i := range w.Room.Touched {
 		for at := range w.Room.Seats[i] {
 			if s := &w.Room.Seats[i][at]; s.Commit >= 0 && w.Booking().Ran(s) && w.Holdings[s.Origin].Node == s.Node {

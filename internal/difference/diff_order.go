@@ -87,8 +87,8 @@ func cheapest(moves []int32, cost []int64) int32 {
 }
 
 // cutCircles orders the moves, which are d.actions[from:to], and has those that are cut
-// go before all moves and start after them (M11), behind who has reclaimed: with those gone
-// it was within its lines (R1).
+// go before all moves and start after them (M11), behind what has reclaimed: with those gone
+// it was within its entitlement (R1).
 func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
 	of := make(map[int32][]int32, len(moves))
@@ -127,8 +127,8 @@ func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, first, starts, later)
 }
 
-// reclaimersFirst parts the actions from one on into those of who has reclaimed something, and
-// the others, among which is all of whose moves are cut.
+// reclaimersFirst parts the actions from one on into those of workloads that have reclaimed
+// something, and the others, among which are all moves that are cut.
 func (w Difference) reclaimersFirst(d *cluster.Decision, from int, moves []cluster.Action, cut []int32) (first, others []cluster.Action) {
 	rights := w.reclaimers(d)
 	for _, i := range cut {

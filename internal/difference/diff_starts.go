@@ -9,15 +9,15 @@ import (
 
 // Starts are written in an order in which they are right. That of the commits is one
 // but for what a solve does to its own starts (M9): what is given another place has a
-// later commit than what started since, and what went for somebody and has come back
+// later commit than what started since, and what went for another and has come back
 // was out when others were entitled to their places.
 
-// A reclaimer is who something was reclaimed for in the end, by which right, and the
-// side up to which it stays within its lines (R1).
+// A reclaimer is a workload that something was reclaimed for in the end, by which right, and the
+// subtree up to which it stays within its entitlement (R1).
 type reclaimer struct {
-	work int32
-	code cluster.Code
-	side int32
+	work    int32
+	code    cluster.Code
+	subtree int32
 }
 
 // reclaimers are those that something was reclaimed for.
@@ -74,7 +74,7 @@ func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
 }
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
-// their lines where starts are written in the order of the commits.
+// their entitlement where starts are written in the order of the commits.
 func (w Difference) overtaken(rights *reclaimers, from []int32, seats []seatOf) bool {
 	if len(rights.all) == 0 {
 		return false
@@ -91,7 +91,7 @@ func (w Difference) overtaken(rights *reclaimers, from []int32, seats []seatOf) 
 			}
 		}
 		for at := range rights.of(i) {
-			within[at] = within[at] || added && w.keepsLines(uses[f.Pool], &rights.all[at])
+			within[at] = within[at] || added && w.keepsEntitlement(uses[f.Pool], &rights.all[at])
 		}
 	}
 	return slices.Contains(within, false)
@@ -132,9 +132,9 @@ func (w Difference) addUse(uses []int64, i int32, s *cluster.Seat, n int64) {
 	}
 }
 
-// keepsLines says whether the queues of a reclaimer, up to its side, are within the
-// lines of its right in all divided resources that it asks for (R1).
-func (w Difference) keepsLines(uses []int64, right *reclaimer) bool {
+// keepsEntitlement says whether the queues of a reclaimer, up to its subtree, are within the
+// entitlement of its right in all divided resources that it asks for (R1).
+func (w Difference) keepsEntitlement(uses []int64, right *reclaimer) bool {
 	k := &w.Works[right.work]
 	f := w.FormOf(k, k.Current)
 	p := w.Pools[f.Pool]
@@ -149,7 +149,7 @@ func (w Difference) keepsLines(uses []int64, right *reclaimer) bool {
 				return false
 			}
 		}
-		if q == right.side {
+		if q == right.subtree {
 			break
 		}
 	}
@@ -157,7 +157,7 @@ func (w Difference) keepsLines(uses []int64, right *reclaimer) bool {
 }
 
 // writeStarts writes what starts in the order of the commits or, if some reclaimer
-// were beyond its lines there, what starts of the reclaimers first.
+// were beyond its entitlement there, what starts of the reclaimers first.
 func (w Difference) writeStarts(d *cluster.Decision, from []int32, seats []seatOf) {
 	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
 	rights := w.reclaimers(d)
@@ -236,7 +236,7 @@ func (w Difference) movedFor(work int32, moved []seatOf) (parts [][]seatOf) {
 	if slices.ContainsFunc(moved, func(one seatOf) bool { return left[w.seatAt(one).Node] }) {
 		return [][]seatOf{moved}
 	}
-	at := make(map[int32]int) // by who it was consolidated for: its part
+	at := make(map[int32]int) // by the workload that it was consolidated for: its part
 	for n, one := range moved {
 		whose := int32(cluster.None)
 		if why := w.whyMoved(work, moved[n:n+1]); why >= 0 && w.Room.Takings[why].Code == cluster.Consolidated {
