@@ -175,7 +175,7 @@ func (v *verifier) start(at spot, a *allot.Action, w *verifiedWorkload, tasks []
 	}
 	v.whole(at, a, w, before, fresh)
 	switch {
-	case fresh == 0 && waits != nil: // somebody may go for its claims
+	case fresh == 0 && waits != nil: // other work may go for its claims
 		v.gains(a, &w.forms[a.Form], tasks, claimed, true)
 	case fresh > 0:
 		v.noteStarted(w)

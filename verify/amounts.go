@@ -157,8 +157,8 @@ type candidate struct {
 	devices []int
 }
 
-// candidates are the healthy devices that nobody else uses of nodes that are neither lost nor
-// cordoned, of the pool of the queue for which it is, else of all, by pool and node.
+// candidates are the healthy devices without foreign use, of nodes that are neither lost nor
+// cordoned: of the pool of the queue that the reservation is for, else of all, by pool and node.
 func (v reserving) candidates(r *allot.Reservation) (list []candidate) {
 	for _, n := range v.nodes { // sorted below
 		if n.pool == nil || n.source.Lost || n.source.Cordoned || r.Queue != "" && v.queues[r.Queue].pool != n.pool {

@@ -19,7 +19,7 @@ type chainJudge struct {
 
 // judge checks that each of the chain of an action's reason was entitled to take from the
 // one before, the first from the workload of the action, and that the last is the
-// preemptor, of whom is known that it starts.
+// preemptor, which is known to start.
 func (j chainJudge) judge() {
 	v, x := j.v, j.x
 	r := &x.action.Reason

@@ -11,7 +11,7 @@ import (
 
 // lends checks what the siblings are said to lend each other of a resource or
 // class (Q6): what they use beyond their quotas, less what comes from above and
-// what is nobody's, given by each in proportion to what it could lend.
+// what is in no quota, given by each in proportion to what it could lend.
 func (v *verifier) lends(parent *verifiedQueue, group []*verifiedQueue, key verifiedKey, rows verifiedRows) {
 	lent, all := group[0].pool.lentAmong(parent, group, key)
 	left, wants := lent, make([]int64, len(group))
@@ -83,9 +83,9 @@ type verifiedClaim struct {
 func (c *verifiedClaim) unsatisfied() bool { return c.share < c.requestable && c.own > 0 }
 
 // divisions checks that a group of siblings without lending limits divides what
-// there is as F3, F5 and F7 say: as long as somebody who has a weight wants more
+// there is as F3, F5 and F7 say: as long as a queue that has a weight wants more
 // nothing is left over, lower tiers get nothing of the surplus, and inside a tier
-// nobody has reason to envy another by more than the rounding of a granule.
+// no queue has reason to envy another by more than the rounding of a granule.
 func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int64, rows verifiedRows, demand verifiedDemands) {
 	p := group[0].pool
 	if p.lends[key] || slices.ContainsFunc(group, func(q *verifiedQueue) bool { return q.capped && p.policy.Shares != fairshare.QuotaThenWeight }) {
@@ -138,8 +138,8 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 	}
 }
 
-// envies checks one tier (F5): the last granule of the surplus that anybody got
-// was nobody else's turn.
+// envies checks one tier (F5): no other queue was before the one that got the last
+// granule of the surplus.
 func (v *verifier) envies(tier []verifiedClaim, key verifiedKey, granule int64) {
 	q := tier[0].queue
 	if q.pool.policy.Shares == fairshare.ByDemand {

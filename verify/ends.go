@@ -117,7 +117,7 @@ func (n *gangNode) fewest() (tasks int) {
 	return tasks
 }
 
-// trusts says whether the pool judges by what is expected how long somebody is in the way (B5).
+// trusts says whether the pool judges by expected durations how long work is in the way (B5).
 func (p *verifiedPool) trusts() bool {
 	return p.policy.Reserve.TrustDurations && p.policy.Reserve.Backfill != queue.NoBackfill
 }

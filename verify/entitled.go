@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/preempt"
 )
 
-// verifiedRoomMaking is what a plan says about making room. Who was
+// verifiedRoomMaking is what a plan says about making room. Which workload was
 // entitled to what is judged when all actions are known.
 //
 // A solve goes one change at a time (M9), and a plan shows only what has come of
@@ -23,7 +23,7 @@ type verifiedRoomMaking struct {
 	gained   map[string][]verifiedGain // by workload, of those that others are disturbed for
 	sought   map[string]bool           // those that others are disturbed for
 	claims   map[string]bool           // those of them that have victims by right
-	waitsFor map[string][]string       // by workload: who must leave before it runs
+	waitsFor map[string][]string       // by workload: what must leave before it runs
 	placed   map[string]int            // by workload: its tasks to which the plan gives places
 	fair     map[*verifiedQueue]map[string]int64
 	cut      map[*verifiedQueue]map[string]int64 // of guarantees
@@ -46,9 +46,9 @@ type verifiedVictim struct {
 }
 
 // A verifiedGain is an action that gives a workload places, what it is charged
-// for them, and the use of its queue and all above right afterwards. Of what moves, or leaves and starts, it is
-// charged its whole minimum, of which stays is what has come back to where it ran: who goes
-// as one has its right as one (M4, M6).
+// for them, and the use of its queue and all above right afterwards. Of what moves, or
+// leaves and starts, it is charged its whole minimum, of which stays is what has come back
+// to where it ran: what goes as one has its right as one (M4, M6).
 type verifiedGain struct {
 	kind    allot.ActionKind
 	form    *verifiedForm
@@ -63,7 +63,7 @@ type verifiedGain struct {
 	claimed bool
 }
 
-// readRoomMaking reads who is named as a preemptor and, if anybody is, what
+// readRoomMaking reads which workloads are named as preemptors and, if any is, what
 // the queues use before the plan.
 func (v *verifier) readRoomMaking() {
 	v.room.sought, v.room.gained = make(map[string]bool), make(map[string][]verifiedGain)
@@ -193,7 +193,7 @@ func (q *verifiedQueue) noteGrown() {
 	}
 }
 
-// judge checks that everything that was taken was taken for somebody who starts
+// judge checks that everything that was taken was taken for a workload that starts
 // by it (M2) and is entitled to it.
 func (v *verifier) judge() {
 	v.room.fair, v.room.cut = make(map[*verifiedQueue]map[string]int64), readCuts(v)
@@ -282,7 +282,7 @@ func (v *verifier) foundElsewhere(x *verifiedVictim) {
 	}
 }
 
-// growsAlone checks that nobody goes for what only grows on its ladder (L3).
+// growsAlone checks that nothing goes for what only grows on its ladder (L3).
 func (v *verifier) growsAlone() {
 	for i := range v.room.victims {
 		x := &v.room.victims[i]
@@ -491,8 +491,8 @@ func (v *verifier) movedForEach() {
 	}
 }
 
-// alsoForOthers are the GPUs of those who start where several tasks move away, and are not
-// named: a move is told for one of those for whom a part of it was.
+// alsoForOthers are the GPUs of workloads that start where several tasks move away, and are not
+// named: a move is told for one of those that a part of it was for.
 func alsoForOthers(v *verifier, x *verifiedVictim) (sum int64) {
 	if len(x.action.From) < 2 {
 		return 0

@@ -27,7 +27,7 @@ type verifier struct {
 	tasks   map[taskName]verifiedTask // running and claimed
 	leaving map[taskName]verifiedTask // terminating since before the plan
 	// restarts are the workloads of which the plan has something leave and claim again
-	// behind itself: what moves in a circle that is cut (M11), and what nobody lesser is to
+	// behind itself: what moves in a circle that is cut (M11), and what no lesser work is to
 	// overtake while it leaves (S5).
 	restarts map[string]bool
 	// moved are the workloads of which the plan moves tasks: one that was taken
@@ -45,7 +45,7 @@ type verifier struct {
 	// tasks away and what is free.
 	missed map[verifiedAsker]map[verifiedMiss]int
 	freeOf map[verifiedFree]int64
-	// domains are those that tasks must share, as found, until somebody leaves (T6).
+	// domains are those that tasks must share, as found, until some of them leave (T6).
 	domains map[*verifiedWorkload]map[sharedDomain]domainTaken
 	// demanded is what demands has found, for lines that were cut.
 	demanded verifiedDemands
@@ -61,7 +61,7 @@ type verifiedKey struct{ resource, class string }
 type verifiedPool struct {
 	id     string
 	policy *allot.Policy
-	// withheld are, by node, the reservations that have it as a whole now, for somebody (B9).
+	// withheld are, by node, the reservations that have it as a whole now, for members (B9).
 	withheld  map[*verifiedNode][]*allot.Reservation
 	nodes     []*verifiedNode
 	queues    []*verifiedQueue // by ID
@@ -126,7 +126,7 @@ type verifiedQueue struct {
 // A verifiedUse is a queue's use of something, the queues below included.
 type verifiedUse struct{ all, nonPreemptible int64 }
 
-// A verifiedTurn is what those have in common of whom the last that started is kept.
+// A verifiedTurn is what workloads have in common of which the last that started is kept.
 type verifiedTurn struct {
 	gpus bool
 	asks string
@@ -146,7 +146,7 @@ type verifiedWorkload struct {
 	active    int   // those of them that are running or claimed (S7)
 	cut       int64 // when the host ends what the plan starts of it, in microseconds; 0 is none (B1)
 	// taken: the plan evicts it, so that it starts nothing (S5);
-	// disturbed: somebody is entitled to something of it, or it is stale;
+	// disturbed: another is entitled to something of it, or it is stale;
 	// ended: it waits no more (S6).
 	taken, disturbed, ended bool
 	// redirected are tasks that still leave one place, and whose claim of
@@ -156,7 +156,7 @@ type verifiedWorkload struct {
 	stale int64
 	// admitted is nil until something of it is taken (M1).
 	admitted *verifiedAdmission
-	// waitedFor is its number among those for whom promises wait (B7), from 1 on; 0 is for none of the others.
+	// waitedFor is its number among the workloads that promises wait for (B7), from 1 on; 0 is that none does.
 	waitedFor int
 }
 

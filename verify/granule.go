@@ -3,7 +3,7 @@ package verify
 import "github.com/allotsched/allot"
 
 // granule is the unit in which siblings share a surplus (S2, F5): the policy's, else 1
-// and, of GPUs, a device where somebody asks whole ones only, else the largest part of
+// and, of GPUs, a device where some queue asks whole ones only, else the largest part of
 // one of which all that is asked is a multiple. It is not sure where the plan does not say
 // of all work whether it asks.
 func granule(group []*verifiedQueue, resource string, demand verifiedDemands) (unit int64, sure bool) {

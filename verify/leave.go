@@ -40,8 +40,8 @@ type newcomer struct {
 	rule string
 }
 
-// An awaited is whom an action waits for, once for all of its tasks: they may be
-// thousands, on hundreds of nodes. Nil is nobody.
+// An awaited is what an action waits for, once for all of its tasks: they may be
+// thousands, on hundreds of nodes. Nil is nothing.
 type awaited struct {
 	names []string
 	set   map[string]bool
@@ -66,7 +66,7 @@ func (w *awaited) length() int {
 	return len(w.names)
 }
 
-// among says whether w waits for nobody for whom other does not wait. Two
+// among says whether other waits for all that w waits for. Two
 // actions may meet on many nodes, so that what is found is remembered.
 func (v *verifier) among(w, other *awaited) bool {
 	switch {
@@ -84,7 +84,7 @@ func (v *verifier) among(w, other *awaited) bool {
 	return result
 }
 
-// arrive notes that a task is given a place on its node. Where nobody leaves
+// arrive notes that a task is given a place on its node. Where nothing leaves
 // there is nothing to wait for: what runs and is claimed fits, as was checked.
 func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, claim bool) {
 	if len(t.node.leavers) == 0 {
@@ -97,7 +97,7 @@ func (v *verifier) arrive(t plannedTask, task verifiedTask, after *awaited, clai
 	t.node.newcomers = append(t.node.newcomers, c)
 }
 
-// afters checks whom an action waits for: each is named once, in order, and
+// afters checks what an action waits for: each is named once, in order, and
 // leaves something on a node that the action uses, or is the workload itself, some of
 // which is leaving (S5).
 func (v *verifier) afters(at spot, a *allot.Action, tasks []plannedTask) {
@@ -136,7 +136,7 @@ func leftBy(tasks []plannedTask) map[string]bool {
 }
 
 // comeFree checks that the newcomers of every node fit when those have left that
-// they wait for, and nobody else has (S4).
+// they wait for, and no others have (S4).
 func (v *verifier) comeFree() {
 	for i := range v.state.Nodes {
 		n := v.nodes[v.state.Nodes[i].ID]
@@ -146,7 +146,7 @@ func (v *verifier) comeFree() {
 	}
 }
 
-// comesFree has leave who leaves before newcomer k and hides who starts later,
+// comesFree has leave what leaves before newcomer k and hides what starts later,
 // looks, and takes it back.
 func (v *verifier) comesFree(n *verifiedNode, k int) {
 	c := n.newcomers[k]
@@ -182,7 +182,7 @@ func (v *verifier) runsBefore(c, d *newcomer) bool {
 	return v.among(c.after, d.after) && (c.at.action <= d.at.action || c.after.length() < d.after.length())
 }
 
-// takeAway checks an Evict, Shrink or Unclaim to which somebody is entitled, and
+// takeAway checks an Evict, Shrink or Unclaim to which a workload is entitled, and
 // carries it out. What ran stays where it is until it has left.
 func (v *verifier) takeAway(at spot, a *allot.Action, w *verifiedWorkload, tasks []plannedTask) {
 	v.victim(at, a, w)
@@ -236,7 +236,7 @@ func (v *verifier) strayed(w *verifiedWorkload) bool {
 	})
 }
 
-// leftAlone checks that a task which goes or moves for somebody stands in its
+// leftAlone checks that a task which goes or moves for another stands in its
 // pool (S7).
 func (v *verifier) leftAlone(w *verifiedWorkload, t plannedTask, from *verifiedNode) {
 	if p := w.forms[w.form].queue.pool; from.pool != p {

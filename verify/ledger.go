@@ -8,7 +8,7 @@ import (
 
 // What the queues let in of promises when they begin is judged here (Q2, Q3, Q10).
 
-// An entry is somebody who uses something of queues: what stands at a place, or a promise.
+// An entry is what uses something of queues: what stands at a place, or a promise.
 type entry struct {
 	workload *verifiedWorkload
 	form     *verifiedForm
@@ -17,7 +17,7 @@ type entry struct {
 	until    int64 // it is expected to have ended then
 }
 
-// noEntry is the number of those who use nothing of queues that bound anything.
+// noEntry is the number of those that use nothing of queues that bound anything.
 const noEntry = -1
 
 // A ledger is what queues use at some time, of those of its entries that are in it.
@@ -47,7 +47,7 @@ func (v *promising) ledgerOf(stands func(*standing) bool, promised func(*promise
 	return l
 }
 
-// readEntries reads who uses something of queues, in pools of which some queue bounds anything.
+// readEntries reads what uses something of queues, in pools of which some queue bounds anything.
 func (v *promising) readEntries() {
 	bounded := make(map[*verifiedPool]bool)
 	for _, pool := range v.poolOrder {

@@ -2,7 +2,7 @@ package verify
 
 import "math/bits"
 
-// names are workloads for whom promises wait, by their numbers.
+// names are workloads that promises wait for, by their numbers.
 type names []uint64
 
 func (n names) has(number int) bool {

@@ -24,7 +24,7 @@ type needless struct {
 	unsettled, started map[string]bool
 }
 
-// judge checks that nobody moves or goes whose staying would have hindered nothing
+// judge checks that no task moves or goes whose staying would have hindered nothing
 // (M4, M11): in the world after the plan something must be in the way.
 func (n needless) judge() {
 	v := n.v
@@ -62,7 +62,7 @@ func (n needless) judge() {
 	}
 }
 
-// standsBehind says whether a task moves to stand behind somebody, as what stays has come behind nobody (B6).
+// standsBehind says whether a task moves to stand behind a workload, as what stays has come behind none (B6).
 func (n needless) standsBehind(m *verifiedMove) bool {
 	return n.promises != nil && n.promises.behind[m.task.name] != ""
 }
@@ -79,7 +79,7 @@ func anywhere(p *verifiedPool) bool {
 }
 
 // onlyRenamed says whether a task moves among devices of its node that nothing tells
-// apart. Where somebody claims or leaves devices there, these are told apart by that, and
+// apart. Where others claim or leave devices there, these are told apart by that, and
 // where some are reserved by that too (B9).
 func onlyRenamed(m *verifiedMove) bool {
 	n := m.task.node
@@ -97,7 +97,7 @@ func onlyRenamed(m *verifiedMove) bool {
 	return true
 }
 
-// wholeDevices says whether a request is for devices that nobody else is on.
+// wholeDevices says whether a request is for devices that it shares with none.
 func wholeDevices(g allot.GPURequest) bool {
 	return g.Memory == 0 && (g.Milli == 0 || g.Milli == milliPerDevice)
 }
@@ -186,7 +186,7 @@ func (n needless) goesForNothing(x *verifiedVictim) bool {
 }
 
 // rightNeeds says whether another was reclaimed by a right that was none if this had not
-// gone: with it back a queue of who reclaimed, up to its side, is beyond its line (R1).
+// gone: with it back a queue of what reclaimed, up to its subtree, is beyond its entitlement (R1).
 func (n needless) rightNeeds(x *verifiedVictim) bool {
 	for i := range n.v.room.victims {
 		y := &n.v.room.victims[i]

@@ -15,7 +15,7 @@ import (
 // inOrder checks strict queueing (O4): nothing has started past what stands
 // before it in its queue (O1), waits, and is not impossible. What the plan itself
 // has taken, or what holds or claims something, may have come to wait later, and
-// what has started and lost its place again to somebody who starts (M9).
+// what has started and lost its place again to another that starts (M9).
 func (v *verifier) inOrder() {
 	for i := range v.plan.Pending {
 		p := &v.plan.Pending[i]
@@ -159,7 +159,7 @@ func (f *verifiedForm) usesOn(n *verifiedNode) (out [][]int) {
 	return out
 }
 
-// mayHaveLost says whether somebody starts who could take from the workload what
+// mayHaveLost says whether a workload starts that could take from this one what
 // it might have started with.
 func (v *verifier) mayHaveLost(w *verifiedWorkload, f *verifiedForm) bool {
 	if f.nonPreemptible {
@@ -175,7 +175,7 @@ func (v *verifier) mayHaveLost(w *verifiedWorkload, f *verifiedForm) bool {
 }
 
 // firstStarted are, by pool and queue, those of highest priority that the plan
-// starts or has grow: what none of them may take nobody of the queue may.
+// starts or has grow: what none of them may take no other of the queue may.
 func (v *verifier) firstStarted() map[*verifiedPool]map[*verifiedQueue]*verifiedWorkload {
 	if v.started != nil {
 		return v.started
@@ -209,9 +209,9 @@ type turnKey struct {
 	closed         string // what is reserved for others, and what of it is lent (B9)
 }
 
-// inTurn checks that nobody waits for a place that one alike and younger of its queue
-// got in this plan (M9). A start for which somebody goes is another matter, as not
-// everybody may take the same victims (R9), and who holds something has it apart.
+// inTurn checks that no workload waits for a place that one alike and younger of its queue
+// got in this plan (M9). A start for which others go is another matter, as not all may take
+// the same victims (R9), and so is a workload that holds something.
 func inTurn(v *verifier) {
 	oldest := make(map[turnKey]*verifiedWorkload) // of those that wait
 	for i := range v.plan.Pending {
@@ -221,7 +221,7 @@ func inTurn(v *verifier) {
 			}
 		}
 	}
-	paid := make(map[string]bool) // claims were taken for them, which nobody has to leave
+	paid := make(map[string]bool) // claims were taken for them, which nothing has to leave
 	for i := range v.plan.Actions {
 		if a := &v.plan.Actions[i]; a.Kind == allot.Unclaim {
 			paid[a.Reason.Workload] = true

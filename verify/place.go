@@ -25,8 +25,8 @@ type verifiedNode struct {
 	// leavers hold places until they have left, newcomers may wait for them.
 	leavers   []leaver
 	newcomers []newcomer
-	islands   islandMap // as far as anybody has asked
-	// maintained is what of it is reserved for nobody at the time (B9).
+	islands   islandMap // as far as they have been asked for
+	// maintained is what of it is reserved at the time without members (B9).
 	maintained closedTo
 	// reserved are by device the reservations that have not passed and have it, and not the
 	// whole node (B9).

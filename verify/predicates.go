@@ -75,10 +75,10 @@ func (v *verifier) misses(f *verifiedForm, r *allot.Request) map[verifiedMiss]in
 }
 
 // carriedOut makes of the nodes what they are once the plan has been carried out:
-// who goes by it has left, and who waits for those that left before it claims, if it does not
+// what goes by it has left, and what waits for those that left before it claims, if it does not
 // fit beside them, or waits for itself (S5). What starts by an action claims together, and so does
 // what moves by one, where too few for the minimum are left (G1): then whatever else of the workload
-// waits for somebody claims too.
+// waits for something claims too.
 func (v *verifier) carriedOut() {
 	c := carrying{v, make(map[int]map[string]int), make(map[*newcomer]bool)}
 	for i := range v.state.Nodes {
@@ -93,7 +93,7 @@ func (v *verifier) carriedOut() {
 }
 
 // keepFree has what moves since before the plan, and has yet to leave its old place, keep its new one free, if all
-// of a workload is: nobody else comes beside what is leaving there (S4).
+// of a workload is: nothing else comes beside what is leaving there (S4).
 func keepFree(v *verifier) {
 	moves := make(map[*verifiedWorkload][]allot.Task)
 	for _, w := range v.workOrder {
@@ -127,7 +127,7 @@ type carrying struct {
 	waiting  map[*newcomer]bool     // for those that left before
 }
 
-// leave has those leave a node who go by the plan, and those claim who wait for the others.
+// leave has those leave a node that go by the plan, and those claim that wait for the others.
 func (c *carrying) leave(n *verifiedNode) {
 	before := make(map[string]bool)
 	for _, l := range slices.Clone(n.leavers) {
@@ -151,7 +151,7 @@ func (c *carrying) leave(n *verifiedNode) {
 			asked = append(asked, one)
 		}
 	}
-	for _, one := range asked { // who comes first runs where all of them do not fit
+	for _, one := range asked { // what comes first runs where all of them do not fit
 		n.book(one.request, one.task, 1)
 		if len(n.overfull(one.request, one.task.devices, true, false)) > 0 {
 			c.claim(n, one)
@@ -170,7 +170,7 @@ func (c *carrying) claim(n *verifiedNode, one *newcomer) {
 	c.claiming[one.at.action][c.plan.Actions[one.at.action].Tasks[one.at.task].PodSet]++
 }
 
-// claimAll has those claim of whom claims says so.
+// claimAll has those claim of which claims says so.
 func (c *carrying) claimAll(claims func(one *newcomer, a *allot.Action, w *verifiedWorkload) bool) {
 	for i := range c.state.Nodes {
 		n := c.nodes[c.state.Nodes[i].ID]
@@ -186,7 +186,7 @@ func (c *carrying) claimAll(claims func(one *newcomer, a *allot.Action, w *verif
 
 // isShort says of workloads whether what runs without those that claim by now is too few for the minimum.
 func (c *carrying) isShort() func(*verifiedWorkload) bool {
-	left := make(map[*verifiedWorkload][]verifiedCounts) // what runs of who claims
+	left := make(map[*verifiedWorkload][]verifiedCounts) // what runs of workloads that claim
 	for action, sets := range c.claiming {               // each adds to what is left: order cannot matter
 		w := c.workloads[c.plan.Actions[action].Workload]
 		if left[w] == nil {

@@ -30,13 +30,13 @@ type promising struct {
 	entriesOf map[*verifiedWorkload][]int
 	ends      []int
 	// ofNames are the promises by the names of their workloads, lasts is until when a workload has anything, and
-	// waitedFor are those for whom promises wait, by their numbers.
+	// waitedFor are the workloads that promises wait for, by their numbers.
 	ofNames   map[string]*promised
 	lasts     map[string]int64
 	waitedFor []*verifiedWorkload
 	// wasLeaving is what was leaving before the plan, by node.
 	wasLeaving map[*verifiedNode][]leavingTask
-	// behind is behind whom the plan starts tasks (B6), after who leaves before them (S4).
+	// behind is which workload the plan starts a task behind (B6), after what leaves before it (S4).
 	behind map[taskName]string
 	after  map[taskName][]string
 	grown  map[taskName]bool
@@ -45,7 +45,7 @@ type promising struct {
 }
 
 // A standing is a task that has a place, and until when; fresh is what the plan has placed, for
-// which moves says that it had another place before, which nobody has reserved: else it was evicted there, and has
+// which moves says that it had another place before, which is not reserved: else it was evicted there, and has
 // started in its turn (B9). It is behind the workload of that name (B6);
 // overran is since when it has its place, plus one, where it was trusted to have left (B5), and else 0.
 type standing struct {
@@ -60,7 +60,7 @@ type standing struct {
 	behind       string
 	overran      int64
 	claims       bool     // it claims its place, as before the plan or behind what was leaving before it
-	after        []string // those who leave before it starts
+	after        []string // those that leave before it starts
 	entry        int      // its number among the entries
 }
 
@@ -85,12 +85,12 @@ type promised struct {
 	on        map[*verifiedNode][]plannedTask
 	charged   []verifiedCharge // what its queue is charged for it
 	entry     int              // its number among the entries
-	through   names            // those for whom it waits, and for whom these wait
+	through   names            // those that it waits for, and that these wait for
 	reach     names            // those of them that have ended when those begin that wait for them
 	begun     bool             // it has begun, where promises are taken in their order
 	gathers   bool
 	unsettled bool // it names what does not exist
-	// objections are against its being let in, and against those for whom it is told to wait.
+	// objections are against its being let in, and against those that it is told to wait for.
 	objections []objection
 }
 
@@ -243,8 +243,8 @@ func (v *promising) readLeaving() {
 }
 
 // readClaiming has what starts together claim its places where one of them waits for what was leaving it before the
-// plan: there is no room for it yet, though all that the plan takes has left. Who waits for what was leaving of its own
-// claims whatever it finds (S5).
+// plan: there is no room for it yet, though all that the plan takes has left. A workload that waits for what was
+// leaving of its own claims whatever it finds (S5).
 func (v *promising) readClaiming() {
 	claiming := make(map[string]bool)
 	for n, leaving := range v.wasLeaving { // each is noted: order cannot matter
@@ -266,7 +266,7 @@ func (v *promising) readClaiming() {
 	}
 }
 
-// isAfterItself says whether somebody waits for what was leaving of its own before the plan.
+// isAfterItself says whether a task waits for what was leaving of its own workload before the plan.
 func (one *standing) isAfterItself() bool {
 	w := one.workload.source
 	return slices.Contains(one.after, w.ID) && slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Terminating })
@@ -277,7 +277,7 @@ func (one *standing) together() string {
 	return strings.Join(append([]string{one.workload.source.ID}, one.after...), "\x00")
 }
 
-// fitsBesideLeaving says whether somebody fits on a node beside what stands there and what was leaving before the plan.
+// fitsBesideLeaving says whether a task fits on a node beside what stands there and what was leaving before the plan.
 func (v *promising) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 	then := newVerifiedNode(n.source)
 	then.cpuOnly.usable = n.cpuOnly.usable
@@ -391,8 +391,8 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	v.stands[node] = append(v.stands[node], one)
 }
 
-// isPromised says whether the state has something promised to a workload: who stands behind any other
-// stands behind nobody (B6).
+// isPromised says whether the state has something promised to a workload: what stands behind any other
+// stands behind none (B6).
 func (v *promising) isPromised(id string) bool {
 	w := v.workloads[id]
 	return w != nil && w.source.Reserved != nil

@@ -13,8 +13,8 @@ import (
 // but for a cause (B4, B7).
 
 // wouldStand says whether all that is promised would be free at its time if tasks of a workload stayed
-// where they ran, for as long as they are expected to: who leaves that another may be placed does not
-// come home where a promise would be later for it (B5).
+// where they ran, for as long as they are expected to: what leaves so that another may be placed does
+// not come home where a promise would be later for it (B5).
 func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []allot.Placement) bool {
 	if v == nil {
 		return true
@@ -52,7 +52,7 @@ func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []al
 	return true
 }
 
-// bounds checks how many promises there are, and what new ones keep idle (B3, B4). Who leaves, and
+// bounds checks how many promises there are, and what new ones keep idle (B3, B4). What leaves, and
 // what is promised anew, changes what is idle after something was promised.
 func (v *promising) bounds() {
 	type counted struct {
@@ -126,7 +126,7 @@ func (v *promising) leaves(p *verifiedPool) bool {
 	})
 }
 
-// idle is how much of the places of a promise nobody uses when the plan has been carried out.
+// idle is how much of the places of a promise is not in use when the plan has been carried out.
 func (v *promising) idle(p *promised) (milli int64) {
 	book := func(t *plannedTask, n int64) {
 		t.node.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, n)
@@ -274,8 +274,8 @@ func (v *promising) gone(w *verifiedWorkload, form int, t allot.Placement) bool 
 		slices.ContainsFunc(t.Devices, func(d int) bool { return d < 0 || d >= len(n.devices) || n.source.Devices[d].Unhealthy })
 }
 
-// mayYield checks that a promise gives way to one to whom it has to (B4, B5): what is placed, or waits, is no
-// cause for one within its lines but in its own queue, before it.
+// mayYield checks that a promise gives way to one to which it has to (B4, B5): what is placed, or waits, is no
+// cause for one within its entitlement, except in its own queue, before it.
 func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *verifiedWorkload) {
 	was := w.source.Reserved
 	switch {
@@ -349,9 +349,9 @@ func comesLate(one, other *verifiedWorkload, now int64) bool {
 		(micros(a.At) < micros(b.At) || micros(a.At) == micros(b.At) && one.source.ID < other.source.ID)
 }
 
-// isOverLine says whether a workload that waits is beyond its lines by now beside all that has a place
-// but one, whatever it was when something was promised: in strict orders whoever is first starts
-// beyond them, and makes way for who is within its own (Q4, R1). So it is where it asks what another
+// isOverLine says whether a workload that waits is beyond its entitlement by now beside all that has a
+// place but one, whatever it was when something was promised: in strict orders the first starts beyond
+// it, and makes way for what is within its own (Q4, R1). So it is where it asks what another
 // queue keeps from lending (Q5). Where shares were others before nothing can be told (M5).
 func (v *promising) isOverLine(w, but *verifiedWorkload) bool {
 	f, own := &w.forms[w.source.Reserved.Form], but.forms[but.form].queue
@@ -406,7 +406,7 @@ func (v *promising) chargedNow(w *verifiedWorkload) (list []verifiedCharge) {
 }
 
 // couldNotBe says whether something that had a place before the plan is in the way of a promise of
-// the state: then it is later whoever else comes.
+// the state: then it is later whatever else comes.
 func (v *promising) couldNotBe(was *allot.Promise) bool {
 	at := micros(was.At)
 	for _, w := range v.workOrder {

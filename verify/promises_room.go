@@ -40,7 +40,7 @@ func (v *promising) fits(p *promised) {
 	}
 }
 
-// comes checks that a promise of which the time has come waits for somebody, as its workload would start else: it would be
+// comes checks that a promise of which the time has come waits for something, as its workload would start else: it would be
 // promised a later time by each solve by nothing but that time passes (B7). It need not start where one has its places that
 // makes way for it: that one may be such as would come back at once (B6).
 func (v *promising) comes(p *promised) {
@@ -58,7 +58,7 @@ func (v *promising) comes(p *promised) {
 }
 
 // changesOn are the times from one to another at which more may be in use of a node by what is promised than before:
-// the first of them, and those at which something promised there begins or, as who stands behind it is there
+// the first of them, and those at which something promised there begins or, as what stands behind it is there
 // again, at which anything begins once it has ended.
 func (v *promising) changesOn(n *verifiedNode, from, to int64) []int64 {
 	times := []int64{from}
@@ -115,8 +115,9 @@ func isDue(one *standing) bool {
 	return !one.moves && was != nil && was.Rule != allot.ByGathering
 }
 
-// mayTake says whether what the plan starts has the right to preempt from whom something is promised what it would start
-// on: that may have started in this solve, have made way for it, and have been promised the same again (B7).
+// mayTake says whether what the plan starts has the right to preempt, from the workload that something is promised to,
+// what that would start on: that may have started in this solve, have made way for it, and have been promised the same
+// again (B7).
 func (v *promising) mayTake(one *standing, p *promised) bool {
 	was := p.workload.source.Reserved
 	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) && mayPreempt(one.workload, p.workload)
@@ -207,9 +208,9 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 }
 
 // isServedBy says whether what stands on places of a promise goes when its time comes, as it stands
-// behind it (B6) or was trusted to have left and has passed whom it is promised to (B5); but for
-// nobody of its own leaf that stands after it, nor for one beyond its lines that is told to wait for it, as it would
-// come back by a better right (M5).
+// behind it (B6) or was trusted to have left and has passed the workload that it is promised to (B5); but for
+// none of its own leaf that stands after it, nor for one beyond its entitlement that is told to wait for it, as it
+// would come back by a better right (M5).
 func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
 		return false
@@ -227,9 +228,9 @@ func (p *promised) isServedBy(one *standing) bool {
 }
 
 // yieldsTo says whether a promise may have yielded to what the plan has placed (B4): one that is beyond
-// its lines may, or was, as somebody may be within its own, though it has come to be within its lines by
-// now at the same places; and every one in its leaf to whom stands before it. What moves that others may
-// start leaves all alone that is promised for a time.
+// its entitlement may, or one that was, as the other may be within its own, though by now it is within its
+// entitlement at the same places; and in its leaf every one may to what stands before it. What moves so that
+// others may start leaves all alone that is promised for a time.
 func (p *promised) yieldsTo(one *standing) bool {
 	if one.moves && !p.gathers || one.form.queue.pool != p.form.queue.pool {
 		return false
@@ -239,7 +240,7 @@ func (p *promised) yieldsTo(one *standing) bool {
 		return !p.source.Promise.Entitled || was != nil && !was.Entitled
 	}
 	if one.grows && priorityOf(one.workload.source, policy) == priorityOf(p.workload.source, policy) {
-		return false // who is below a minimum goes before who is at one (O1)
+		return false // what is below a minimum goes before what is at one (O1)
 	}
 	return standsBefore(one.workload.source, p.workload.source, policy)
 }

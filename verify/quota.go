@@ -7,8 +7,8 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// walk notes of every queue what those above and below it say, so that nobody
-// has to climb a deep tree for it again.
+// walk notes of every queue what those above and below it say, so that a deep tree
+// is climbed only once.
 func (p *verifiedPool) walk() {
 	p.downwards = slices.Clone(p.top)
 	for i := 0; i < len(p.downwards); i++ {
@@ -120,7 +120,7 @@ type verifiedLoan struct {
 
 // keptFromLending tells the starts that take what others keep also as things
 // stand after the plan (Q5): it is not written in the order of its decisions, in
-// which somebody may have been away for a moment.
+// which some work may have been away for a moment.
 func (v *verifier) keptFromLending() {
 	for _, l := range v.lent {
 		list := []verifiedCharge{l.charged}

@@ -8,7 +8,7 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// What people have reserved is judged here (B9): who may stand where, whom it evicts, and what
+// What people have reserved is judged here (B9): what may stand where, what it evicts, and what
 // is no capacity while it lasts.
 
 // reserving judges what people have reserved.
@@ -61,8 +61,8 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 }
 
 // closedFrom is what is closed to a form that starts at a time and has left for sure by another,
-// by node: all of it, or some devices. Before a reservation begins it is open to whoever has left by
-// then, and to whom it evicts; who is preemptible may borrow of it where it lends and he borrows.
+// by node: all of it, or some devices. Before a reservation begins it is open to work that has left by
+// then, and to work that it evicts; preemptible work may borrow of it where it lends and the form borrows.
 func (v reserving) closedFrom(at, left int64, borrows bool, w *allot.Workload, f *verifiedForm) (closed map[string]closedTo) {
 	for k := range v.state.Reservations {
 		r := &v.state.Reservations[k]
@@ -130,7 +130,7 @@ func (c closedTo) has(devices []int) bool {
 }
 
 // readNodes notes of nodes which devices what has not passed tells apart, and what is reserved
-// at the time: for nobody, and whole nodes for somebody.
+// at the time: for maintenance, and whole nodes for members.
 func (v reserving) readNodes() {
 	for i := range v.state.Reservations {
 		r := &v.state.Reservations[i]
@@ -256,7 +256,7 @@ func (n *verifiedNode) isOnlyReserved(f *verifiedForm, r *allot.Request) bool {
 	return some
 }
 
-// stoodBehind checks that something goes for one who had the first right to its place: what
+// stoodBehind checks that something goes for one that had the first right to its place: what
 // it stood on was lent to it (B9), or was promised to the other (B6).
 func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 	b := v.workloads[x.action.Reason.Workload]

@@ -150,7 +150,7 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *allot.Share) {
 }
 
 // unruled checks what a row must not say: a class has neither demand nor fair share,
-// and of what no queue gives a quota nobody lends.
+// and of what no queue gives a quota none lends.
 func unruled(v *verifier, at string, q *verifiedQueue, row *allot.Share) {
 	if row.Class != "" && (row.Demand != 0 || row.Divided || row.FairShare != 0 || row.State != fairshare.InQuota) {
 		v.fail(at, ruleQueueState, "demand %d, fair share %d and state %d of a class", row.Demand, row.FairShare, row.State)
@@ -296,7 +296,7 @@ func (sums verifiedDemands) of(q *verifiedQueue) map[string]verifiedDemand {
 	return sums[q]
 }
 
-// asks is what all submitted tasks of the form ask together. Nobody changes it.
+// asks is what all submitted tasks of the form ask together. It is not to be changed.
 func (f *verifiedForm) asks() map[string]int64 {
 	if f.asked != nil {
 		return f.asked
@@ -343,7 +343,7 @@ func (v *verifier) share(at string, q *verifiedQueue, row *allot.Share, d verifi
 	}
 	quotaAmount := q.quotaOf(verifiedKey{row.Resource, ""})
 	if !q.pool.governed[verifiedKey{row.Resource, ""}] {
-		quotaAmount = 0 // nobody gives one, and the method needs none
+		quotaAmount = 0 // no queue gives one, and the method needs none
 	}
 	state := fairshare.InQuota
 	switch {

@@ -82,7 +82,7 @@ func (f *verifiedForm) asksTogether() bool {
 // what they have to join (T6): what was wrong with it alone stays untold.
 func (v *verifier) together(i int, a *allot.Action) {
 	w := v.workloads[a.Workload]
-	switch a.Kind { // whoever has left, others need not join any more
+	switch a.Kind { // what has left others need not join any more
 	case allot.Move:
 		clear(v.domains) // all that move leave with the first
 	case allot.Evict, allot.Shrink, allot.Displace, allot.Unclaim:
@@ -270,7 +270,7 @@ func (v *verifier) wholeNodesOf(at spot, w *verifiedWorkload, fresh []plannedTas
 		return
 	}
 	problem := notWhole(fresh, fitting)
-	if problem != "" { // who gets what it lacked may have been placed anew with the rest, which came to where it was
+	if problem != "" { // a workload that gets what it lacked may have been placed anew with the rest, which came to where it was
 		problem = notWhole(allOfSet(v, w, &fresh[0]), fitting)
 	}
 	if problem != "" {

@@ -64,7 +64,7 @@ func (v *verifier) releasable(q, leaf *verifiedQueue, priority int64, key verifi
 func (v *verifier) mostAsked(b *verifiedWorkload, queue, side *verifiedQueue) map[string]int64 {
 	asker := verifiedReclaimer{queue: queue, side: side}
 	if b.places == 0 {
-		asker.itself = b // who holds something is none of them anyway
+		asker.itself = b // what holds something is none of them anyway
 	}
 	most, known := v.room.asked[asker]
 	if known {

@@ -3,8 +3,8 @@ package verify
 import "math/big"
 
 // weighByUsage puts in the place of the weights of a tier what usage makes of them (F6):
-// max(0, w + k·(w − u)), for w over the sum of the weights. Where of those who want more
-// nobody has any, the weights hold as they are given.
+// max(0, w + k·(w − u)), for w over the sum of the weights. Where none of those that want
+// more has any, the weights hold as they are given.
 func weighByUsage(tier []verifiedClaim, key verifiedKey, strengthMilli int64) {
 	sum := new(big.Int)
 	for i := range tier {

@@ -26,7 +26,7 @@ const (
 	ruleDisplaced = "S7"
 	// ruleStrict: where queueing is strict nothing passes what waits before it.
 	ruleStrict = "O4"
-	// ruleTurns: nobody waits for a place that one alike and younger got.
+	// ruleTurns: no workload waits for a place that one alike and younger got.
 	ruleTurns = "M9"
 	// rulePolicy: promises are made where the policy makes any.
 	rulePolicy = "B3"
@@ -46,7 +46,7 @@ const (
 	ruleReserved = "B9"
 	// rulePassed: only what is preemptible starts behind another, on what is promised to that.
 	rulePassed = "B6"
-	// ruleGather: what is gathered for one is promised to nobody else, and is left alone.
+	// ruleGather: what is gathered for one is promised to no other, and is left alone.
 	ruleGather = "B8"
 	// ruleDevices: the devices named are what is asked, and not overbooked.
 	ruleDevices = "P2"
@@ -103,7 +103,7 @@ const (
 	// ruleVictim: only preemptible work that has run for its minimum is
 	// disturbed.
 	ruleVictim = "M1"
-	// ruleUseful: nobody is disturbed but for somebody who starts by it.
+	// ruleUseful: no work is disturbed except for a workload that starts by it.
 	ruleUseful = "M2"
 	// ruleMove: what moves runs elsewhere, task by task.
 	ruleMove = "M4"
@@ -112,15 +112,15 @@ const (
 	ruleElastic = "M6"
 	// ruleBudget: disruption budgets and the cap of evictions.
 	ruleBudget = "M7"
-	// ruleReclaimer: who reclaims stays within its lines, and the policy lets it.
+	// ruleReclaimer: what reclaims stays within its entitlement, and the policy lets it.
 	ruleReclaimer = "R1"
-	// ruleOver: who is reclaimed from is over its line.
+	// ruleOver: what is reclaimed from is over its entitlement.
 	ruleOver = "R2"
 	// ruleWithin: a side within its line loses nothing.
 	ruleWithin = "R3"
 	// ruleStraddle: where straddling units are spared the line is kept.
 	ruleStraddle = "R4"
-	// ruleMargin: who is reclaimed from is the more saturated.
+	// ruleMargin: what is reclaimed from is the more saturated.
 	ruleMargin = "R5"
 	// rulePreempt: the higher priority, in the scope of the policy.
 	rulePreempt = "E1"
@@ -229,7 +229,7 @@ func (s spot) String() string {
 	return fmt.Sprintf("actions[%d].tasks[%d]", s.action, s.task)
 }
 
-// A reasonSpot is a reason of somebody who waits, as a spot is a task.
+// A reasonSpot is a reason of a workload that waits, as a spot is a task.
 type reasonSpot struct{ pending, reason int }
 
 func (s reasonSpot) String() string {

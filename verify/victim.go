@@ -18,7 +18,7 @@ func entitles(c allot.Code) bool {
 }
 
 // takes says whether an action of the kind may take something for a reason of
-// this code, for somebody else. What only moves may be told as going and starting.
+// this code, for another. What only moves may be told as going and starting.
 func takes(c allot.Code, k allot.ActionKind, restarts bool) bool {
 	switch k {
 	case allot.Evict, allot.Shrink:
@@ -29,7 +29,7 @@ func takes(c allot.Code, k allot.ActionKind, restarts bool) bool {
 	return false
 }
 
-// victim checks that a workload may be disturbed at all, whoever it is for, and
+// victim checks that a workload may be disturbed at all, for any preemptor, and
 // keeps the action for [verifier.judge].
 func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	if w.admitted == nil {
@@ -338,7 +338,7 @@ func (v *verifier) partialFor(w *verifiedWorkload, seconds quota.Bound) bool {
 	return v.lasted(w.source.PartialSince, seconds)
 }
 
-// leftPartial checks that what somebody was entitled to went whole (M6), and
+// leftPartial checks that what another was entitled to went whole (M6), and
 // that no gang stays below its minimum for longer than it may (G1). It may
 // where its owner's budget keeps its tasks (M7).
 func (v *verifier) leftPartial(w *verifiedWorkload) {

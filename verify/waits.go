@@ -9,26 +9,26 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// A waiting is how whom a promise waits for is judged (B7): with those who go by its time and are named gone, and
-// with them all for whom these wait, it could begin though everybody else stayed; and of those who are
-// named none could stay besides. Promises before it in time are given: so those of a pool are taken in their order.
+// A waiting judges which workloads a promise is told to wait for (B7): with those that go by its time and are named
+// gone, and with them all that these wait for, it could begin though all others stayed; and of those that are named
+// none could stay besides. Promises before it in time are given: so those of a pool are taken in their order.
 type waiting struct {
 	*promising
 	pool *verifiedPool
 	p    *promised
 	// order are the promises of the pool in the order in which they begin, and begun those that have.
 	order, begun []*promised
-	// before are those for whom the promises wait that have begun; gone are those who need not be there: they, who
-	// is named by the promise, and for whom these wait.
+	// before are those that the promises wait for which have begun; gone are those that need not be there: they, those
+	// that the promise names, and those that these wait for.
 	before, gone names
 	// moments are those at which others besides have begun: what is gathered is held while each of the others
 	// is in use, and all else is both while others wait for what is gathered and once they have it (B8).
 	moments []*moment
-	// near are the nodes of the promise on which somebody has anything or is leaving, by the number of that one.
+	// near are the nodes of the promise on which a workload has anything or is leaving, by the number of the workload.
 	near map[int][]*verifiedNode
 }
 
-// A moment is a time, the promises besides that have begun by then, those for whom these wait, and what is in
+// A moment is a time, the promises besides that have begun by then, those that these wait for, and what is in
 // use of the queues then.
 type moment struct {
 	at      int64
@@ -38,7 +38,7 @@ type moment struct {
 	used    *ledger // nil is that it has to be found anew
 }
 
-// waits checks whom the promises are told to wait for.
+// waits checks what the promises are told to wait for.
 func (v *promising) waits() {
 	v.readWaits()
 	for _, pool := range v.poolOrder {
@@ -61,7 +61,7 @@ func isLater(a, b *promised) int {
 	return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.workload.source.ID, b.workload.source.ID))
 }
 
-// readWaits reads for whom the promises wait, and for whom these wait.
+// readWaits reads what the promises wait for, and what these wait for.
 func (v *promising) readWaits() {
 	v.ofNames, v.lasts, v.waitedFor = make(map[string]*promised), make(map[string]int64), []*verifiedWorkload{nil}
 	for _, list := range v.stands { // the latest: order cannot matter
@@ -92,7 +92,7 @@ func (v *promising) readWaits() {
 	}
 }
 
-// goThrough notes for whom a promise waits, and for whom these wait: not of one that is promised something for
+// goThrough notes what a promise waits for, and what these wait for: not of one that is promised something for
 // later, of which it waits for what is leaving.
 func (v *promising) goThrough(through map[*verifiedWorkload]*names, p *promised) {
 	if through[p.workload] == nil {
@@ -114,7 +114,7 @@ func (v *promising) goThrough(through map[*verifiedWorkload]*names, p *promised)
 	}
 }
 
-// reach is for whom a promise waits that has ended when it begins, and for whom these wait in the same way.
+// reach is what a promise waits for that has ended when it begins, and what these wait for in the same way.
 func (v *promising) reach(p *promised) names {
 	if p.reach != nil {
 		return p.reach
@@ -160,7 +160,7 @@ func (w *waiting) inOrder() {
 	}
 }
 
-// begin notes that a promise has begun, and that those need not be there any more for whom it waits.
+// begin notes that a promise has begun, and that those need not be there any more that it waits for.
 func (w *waiting) begin(p *promised) {
 	w.begun = append(w.begun, p)
 	p.begun = true
@@ -203,7 +203,7 @@ func (w *waiting) gathering() {
 	}
 }
 
-// judge checks whom the promise is told to wait for, where those before it have begun.
+// judge checks what the promise is told to wait for, where those before it have begun.
 func (w *waiting) judge() {
 	own, known := w.named()
 	if !known {
@@ -222,7 +222,7 @@ func (w *waiting) judge() {
 	own.each(anew)
 }
 
-// named are those for whom the promise is told to wait, and for whom these wait; known says whether they exist.
+// named are those that the promise is told to wait for, and that these wait for; known says whether they exist.
 func (w *waiting) named() (own names, known bool) {
 	named := w.p.source.Promise.WaitsFor
 	var implied names
@@ -253,8 +253,8 @@ func (w *waiting) object(rule, format string, args ...any) {
 	w.p.objections = append(w.p.objections, objection{rule, fmt.Sprintf(format, args...)})
 }
 
-// couldBegin checks that the promise could begin beside all who need not be gone by then, and not with any of
-// those besides whom it names.
+// couldBegin checks that the promise could begin beside all that need not be gone by then, and not with any of
+// those besides that it names.
 func (w *waiting) couldBegin() {
 	w.readNear()
 	fits, could := make([][]bool, len(w.moments)), true
@@ -274,12 +274,12 @@ func (w *waiting) couldBegin() {
 	}
 }
 
-// couldBeginWith says whether the promise could begin with somebody besides, who is named; those who wait for that one
+// couldBeginWith says whether the promise could begin with one besides that is named; those that wait for that one
 // are not there. On which of its nodes the promise fits without that one, at each moment, is given.
 func (w *waiting) couldBeginWith(besides int, fits [][]bool) bool {
 	for i, all := range w.moments {
 		then := all.without(w.p, besides)
-		if then != all && !w.p.gathers { // as where nobody has begun
+		if then != all && !w.p.gathers { // as where none has begun
 			continue
 		}
 		for _, n := range w.near[besides] {
@@ -303,7 +303,7 @@ func (w *waiting) couldBeginWith(besides int, fits [][]bool) bool {
 	return true
 }
 
-// without is the moment without those who wait for somebody.
+// without is the moment without those that wait for one.
 func (m *moment) without(p *promised, besides int) *moment {
 	waits := func(other *promised) bool { return other.through.has(besides) }
 	if !slices.ContainsFunc(m.begun, waits) {
@@ -319,7 +319,7 @@ func (m *moment) without(p *promised, besides int) *moment {
 	return out
 }
 
-// readNear reads on which of its nodes who is in the way of the promise has anything.
+// readNear reads on which of its nodes each workload in the way of the promise has anything.
 func (w *waiting) readNear() {
 	w.near = make(map[int][]*verifiedNode)
 	note := func(by *verifiedWorkload, n *verifiedNode) {
@@ -340,7 +340,7 @@ func (w *waiting) readNear() {
 	}
 }
 
-// stays says whether somebody is there at a moment, whatever is expected, and with somebody besides.
+// stays says whether a workload is there at a moment, whatever is expected, and with one besides.
 func (w *waiting) stays(by *verifiedWorkload, then *moment, besides int) bool {
 	number := by.waitedFor
 	return number > 0 && number == besides || !w.gone.has(number) && !then.through.has(number)
@@ -362,7 +362,7 @@ func (w *waiting) updateAll(by *verifiedWorkload) {
 	}
 }
 
-// uses says whether an entry is there at a moment, with somebody besides.
+// uses says whether an entry is there at a moment, with one besides.
 func (w *waiting) uses(k int, then *moment, besides int) bool {
 	e := &w.entries[k]
 	switch {
@@ -376,7 +376,7 @@ func (w *waiting) uses(k int, then *moment, besides int) bool {
 	return e.until > w.p.from || w.stays(e.workload, then, besides)
 }
 
-// letsIn says whether its queues let the promise in at a moment, with somebody besides.
+// letsIn says whether its queues let the promise in at a moment, with one besides.
 func (w *waiting) letsIn(then *moment, besides int) bool {
 	if w.p.entry == noEntry {
 		return true
@@ -393,7 +393,7 @@ func (w *waiting) letsIn(then *moment, besides int) bool {
 			changed = append(changed, k)
 		}
 		for _, other := range w.begun {
-			if other.entry != noEntry && other.workload.waitedFor != besides && other.through.has(besides) { // who is leaving waits for itself
+			if other.entry != noEntry && other.workload.waitedFor != besides && other.through.has(besides) { // what is leaving waits for itself
 				then.used.set(other.entry, false)
 				changed = append(changed, other.entry)
 			}
@@ -407,7 +407,7 @@ func (w *waiting) letsIn(then *moment, besides int) bool {
 }
 
 // fitsOn says whether what is promised of a node fits at a moment beside what stands there, is leaving and is
-// promised, with somebody besides.
+// promised, with one besides.
 func (w *waiting) fitsOn(n *verifiedNode, then *moment, besides int) bool {
 	inUse, lasting := w.promisedOn(n, then, besides)
 	room := newVerifiedNode(n.source)
@@ -435,7 +435,7 @@ func (w *waiting) fitsOn(n *verifiedNode, then *moment, besides int) bool {
 	return true
 }
 
-// promisedOn are the promises that have places on a node at a moment, with somebody besides: those in use, and those
+// promisedOn are the promises that have places on a node at a moment, with one besides: those in use, and those
 // that need not have ended.
 func (w *waiting) promisedOn(n *verifiedNode, then *moment, besides int) (inUse, lasting []*promised) {
 	for _, other := range w.on[n] {
@@ -446,7 +446,7 @@ func (w *waiting) promisedOn(n *verifiedNode, then *moment, besides int) (inUse,
 				inUse = append(inUse, other)
 			}
 		case w.p.gathers || !other.begun || other.form.queue.pool != w.pool:
-		case other.workload.waitedFor != besides && other.through.has(besides): // who is leaving waits for itself
+		case other.workload.waitedFor != besides && other.through.has(besides): // what is leaving waits for itself
 		case other.to > w.p.from:
 			inUse = append(inUse, other)
 		case w.stays(other.workload, then, besides):
@@ -456,7 +456,7 @@ func (w *waiting) promisedOn(n *verifiedNode, then *moment, besides int) (inUse,
 	return inUse, lasting
 }
 
-// standsOn says whether what stands on a node is there at a moment, with somebody besides, where some promises are
+// standsOn says whether what stands on a node is there at a moment, with one besides, where some promises are
 // in use.
 func (w *waiting) standsOn(n *verifiedNode, one *standing, then *moment, besides int, inUse []*promised) bool {
 	number := one.workload.waitedFor
@@ -472,7 +472,7 @@ func (w *waiting) standsOn(n *verifiedNode, one *standing, then *moment, besides
 	return !w.p.gathers && one.until.predicted > w.p.from || w.stays(one.workload, then, besides)
 }
 
-// isClaimed says whether somebody who is gone by then claims what a task asks that is leaving, and so waits
+// isClaimed says whether a workload that is gone by then claims what a task asks that is leaving, and so waits
 // for it first.
 func (w *waiting) isClaimed(n *verifiedNode, l *leavingTask) bool {
 	return slices.ContainsFunc(w.stands[n], func(one standing) bool {
@@ -486,7 +486,7 @@ func (n *verifiedNode) bookLeaving(l *leavingTask) {
 	n.book(l.request, verifiedTask{allot.Running, l.task.Node, l.task.Devices}, 1)
 }
 
-// sharesPlace says whether somebody shares a device with what is leaving, or both ask a resource.
+// sharesPlace says whether a task shares a device with what is leaving, or both ask a resource.
 func (one *standing) sharesPlace(l *leavingTask) bool {
 	if slices.ContainsFunc(one.task.devices, func(d int) bool { return slices.Contains(l.task.Devices, d) }) {
 		return true
