@@ -243,8 +243,8 @@ func kindOf(path string) string {
 // faults are the jobs and the changes of an input that cannot be run, by position.
 type faults struct{ jobs, changes map[int]LeftOut }
 
-// faults finds them.
-func (l *library) faults(in *Input, o *Options) (f faults, err error) {
+// inspect finds them.
+func (l *library) inspect(in *Input, o *Options) (f faults, err error) {
 	if f.jobs, err = l.bad(in.Jobs, &o.Costs); err == nil {
 		f.changes = l.badChanges(in.Changes, &o.Scheduler)
 	}
@@ -299,7 +299,7 @@ func Sound(in *Input, of ...Options) (*Input, error) {
 		found := make([]faults, len(of))
 		for k := range of {
 			var err error
-			if found[k], err = libraries[k].faults(in, &of[k]); err != nil {
+			if found[k], err = libraries[k].inspect(in, &of[k]); err != nil {
 				return nil, err
 			}
 		}
