@@ -126,17 +126,20 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 				continue
 			}
 			one.Job = &jobs[next]
-			w := one.Workload
-			l.submit(one, &w)
-			own := tasksUpTo(&w, maxTasks+1)
+			last := len(at)
+			state.Workloads = append(state.Workloads, one.Workload) // where the scheduler may change it
+			l.submit(one, &state.Workloads[last])
+			own := tasksUpTo(&state.Workloads[last], maxTasks+1)
 			if own > maxTasks {
 				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))
+				state.Workloads = state.Workloads[:last]
 				continue
 			}
 			if tasks += own; tasks > maxTasks {
+				state.Workloads = state.Workloads[:last]
 				break
 			}
-			state.Workloads, at = append(state.Workloads, w), append(at, next)
+			at = append(at, next)
 		}
 		var invalid *allot.InvalidError
 		if err := allot.Check(&state); err != nil && !errors.As(err, &invalid) {
