@@ -1,6 +1,7 @@
 package allot
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,24 @@ type objects struct {
 	residents table.Table[resident]
 	// irregular are the workloads that every plan changes, see [irregular].
 	irregular table.Table[Workload]
+	// made is what the change that made the version did to the workloads of another; nil where
+	// none did.
+	made *increment
+}
+
+// An increment is what workloads a version has otherwise than the one that it was made from, in the
+// order of their IDs: whoever is at that one need not compare the two.
+type increment struct {
+	from    table.Table[Workload]
+	changed []table.Difference[Workload]
+}
+
+// changedSince are the workloads that the version has otherwise than another.
+func (n *objects) changedSince(other table.Table[Workload]) []table.Difference[Workload] {
+	if n.made != nil && n.made.from == other {
+		return slices.Clip(n.made.changed)
+	}
+	return table.Differences(other, n.workloads)
 }
 
 // A resident is a node on which tasks stand or are claimed, and the workloads
@@ -206,6 +225,25 @@ func listed[T any](t table.Table[T]) []T {
 type changer struct {
 	objects
 	faults []Fault
+	// changed are the workloads so far that were changed, in any order.
+	changed []table.Difference[Workload]
+}
+
+// increment is what the changes have done to the workloads of a version.
+func (c *changer) increment(from table.Table[Workload]) *increment {
+	slices.SortStableFunc(c.changed, func(a, b table.Difference[Workload]) int {
+		return strings.Compare(cmp.Or(a.After, a.Before).ID, cmp.Or(b.After, b.Before).ID)
+	})
+	out := c.changed[:0]
+	for _, k := range c.changed {
+		last := len(out) - 1
+		if last < 0 || cmp.Or(out[last].After, out[last].Before).ID != cmp.Or(k.After, k.Before).ID {
+			out = append(out, k)
+		} else if out[last].After = k.After; out[last].Before == nil && k.After == nil {
+			out = out[:last] // it came and went
+		}
+	}
+	return &increment{from, out}
 }
 
 func (c *changer) change(at *path, by *Change) {
@@ -218,6 +256,7 @@ func (c *changer) change(at *path, by *Change) {
 	gone := at.field("remove")
 	for _, k := range removed(c, &gone, "workloads", FaultUnknownWorkload, by.Remove.Workloads, &c.workloads) {
 		c.resettle(k, nil)
+		c.changed = append(c.changed, table.Difference[Workload]{Before: k})
 	}
 	removed(c, &gone, "nodes", FaultUnknownNode, by.Remove.Nodes, &c.nodes)
 	removed(c, &gone, "pools", FaultUnknownPool, by.Remove.Pools, &c.pools)
@@ -229,9 +268,11 @@ func (c *changer) change(at *path, by *Change) {
 	put(c, at, "nodes", by.Nodes, nodeID, cloneNode, &c.nodes)
 	put(c, at, "pools", by.Pools, poolID, clonePool, &c.pools)
 	put(c, at, "queues", by.Queues, queueID, cloneQueue, &c.queues)
-	for _, k := range put(c, at, "workloads", by.Workloads, workloadID, cloneWorkload, &c.workloads) {
+	came := put(c, at, "workloads", by.Workloads, workloadID, cloneWorkload, &c.workloads)
+	for _, k := range came {
 		c.resettle(k.Before, k.After)
 	}
+	c.changed = append(c.changed, came...)
 	put(c, at, "budgets", by.Budgets, budgetOwner, cloneBudget, &c.budgets)
 	put(c, at, "reservations", by.Reservations, reservationID, cloneReservation, &c.reserved)
 }

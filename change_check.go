@@ -104,7 +104,7 @@ func checkChange(before, after *objects, known bounds) (bounds, error) {
 	d := &delta{
 		before: before, after: after,
 		nodes: table.Differences(before.nodes, after.nodes), queues: table.Differences(before.queues, after.queues),
-		workloads: table.Differences(before.workloads, after.workloads),
+		workloads: after.changedSince(before.workloads),
 	}
 	next, sure := d.check(known)
 	if !sure {

@@ -93,7 +93,7 @@ func (t *follower) follow(n *objects) bool {
 	if !t.sameReserved(n) || t.at.pools != n.pools || t.at.budgets != n.budgets || !slices.Equal(t.at.levels, n.levels) {
 		return false
 	}
-	nodes, works := table.Differences(t.at.nodes, n.nodes), table.Differences(t.at.workloads, n.workloads)
+	nodes, works := table.Differences(t.at.nodes, n.nodes), n.changedSince(t.at.workloads)
 	queues := table.Differences(t.at.queues, n.queues)
 	if len(works) > 1000+t.at.workloads.Len()/4 || t.Stale() {
 		return false

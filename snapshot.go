@@ -64,6 +64,7 @@ func (s *Snapshot) With(changes ...Change) (*Snapshot, error) {
 	if len(c.faults) > 0 {
 		return nil, &InvalidError{Faults: c.faults}
 	}
+	c.made = c.increment(s.objects.workloads)
 	bounds, err := checkChange(&s.objects, &c.objects, s.bounds)
 	if err != nil {
 		return nil, err

@@ -126,17 +126,20 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 				continue
 			}
 			one.Job = &jobs[next]
-			w := one.Workload
-			l.submit(one, &w)
-			own := tasksUpTo(&w, maxTasks+1)
+			last := len(at)
+			state.Workloads = append(state.Workloads, one.Workload) // where the scheduler may change it
+			l.submit(one, &state.Workloads[last])
+			own := tasksUpTo(&state.Workloads[last], maxTasks+1)
 			if own > maxTasks {
 				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))
+				state.Workloads = state.Workloads[:last]
 				continue
 			}
 			if tasks += own; tasks > maxTasks {
+				state.Workloads = state.Workloads[:last]
 				break
 			}
-			state.Workloads, at = append(state.Workloads, w), append(at, next)
+			at = append(at, next)
 		}
 		var invalid *allot.InvalidError
 		if err := allot.Check(&state); err != nil && !errors.As(err, &invalid) {
@@ -243,8 +246,8 @@ func kindOf(path string) string {
 // faults are the jobs and the changes of an input that cannot be run, by position.
 type faults struct{ jobs, changes map[int]LeftOut }
 
-// faults finds them.
-func (l *library) faults(in *Input, o *Options) (f faults, err error) {
+// inspect finds them.
+func (l *library) inspect(in *Input, o *Options) (f faults, err error) {
 	if f.jobs, err = l.bad(in.Jobs, &o.Costs); err == nil {
 		f.changes = l.badChanges(in.Changes, &o.Scheduler)
 	}
@@ -299,7 +302,7 @@ func Sound(in *Input, of ...Options) (*Input, error) {
 		found := make([]faults, len(of))
 		for k := range of {
 			var err error
-			if found[k], err = libraries[k].faults(in, &of[k]); err != nil {
+			if found[k], err = libraries[k].inspect(in, &of[k]); err != nil {
 				return nil, err
 			}
 		}

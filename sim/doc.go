@@ -112,7 +112,9 @@
 // and [Scheduler.Plan] one to a whole plan. A [Turn] may also say on which GPU models a job
 // may run now and with how many tasks, as the algorithms need it that share out unlike GPUs,
 // or resize jobs. They are called at each decision: after every event, in rounds
-// ([Options.Period]), and when they have asked for it ([View.Wake]).
+// ([Options.Period]), and when they have asked for it ([View.Wake]). A run ends with a [*Fault]
+// where at 10,000 instants in a row jobs were stopped before anything of their work was saved,
+// and nobody came, ended, or ran on all the time, unless it has an [Options.Until].
 //
 // # Chance
 //

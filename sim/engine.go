@@ -39,7 +39,8 @@ type engine struct {
 	untilLast integrals
 	// quiet counts the instants since somebody held something, or anything was to come but
 	// a wake and a row of the series.
-	quiet int
+	quiet      int
+	standstill standstill
 	// dirty: something has happened that the last decision did not know.
 	dirty bool
 	// stood are the tasks that the plan which is carried out has evicted, by job.
@@ -95,7 +96,7 @@ func begin(in *Input, o Options) (*engine, error) {
 	if err := e.library.begin(in, &o); err != nil {
 		return nil, err
 	}
-	found, err := e.library.faults(in, &o)
+	found, err := e.library.inspect(in, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +209,9 @@ func (e *engine) run() error {
 			return err
 		}
 		if err := e.consider(); err != nil {
+			return err
+		}
+		if err := e.stuck(); err != nil {
 			return err
 		}
 		if e.last == e.now {
@@ -347,6 +351,7 @@ func (e *engine) happen(ev *event) error {
 		e.settle(j)
 		e.dirty = true
 	case change:
+		e.standstill.further()
 		return e.change(&e.in.Changes[ev.index])
 	case arrival:
 		if j == nil {
@@ -370,6 +375,7 @@ func (e *engine) happen(ev *event) error {
 
 // submit brings a job into the system.
 func (e *engine) submit(j *job) {
+	e.standstill.further()
 	e.arrived++
 	j.sequence = e.arrived
 	e.alive++

@@ -145,6 +145,7 @@ func (e *engine) account(j *job) {
 		if j.costs(e).Loses {
 			j.unsaved.add(busy, int64(d))
 		} else {
+			e.standstill.further()
 			j.saved = j.done
 			j.result.Useful.add(busy, int64(d))
 		}
@@ -296,6 +297,7 @@ func (e *engine) expire(j *job) {
 
 // save takes note that the work done so far survives.
 func (e *engine) save(j *job) {
+	e.standstill.further()
 	j.saved = j.done
 	j.result.Useful.sum(j.unsaved)
 	j.unsaved = Sum{}
@@ -309,6 +311,7 @@ func (e *engine) save(j *job) {
 func (e *engine) stop(j *job, saved bool) {
 	e.account(j)
 	if saved {
+		e.standstill.further()
 		j.saved = j.done
 		j.result.Useful.sum(j.unsaved)
 	} else {
@@ -316,6 +319,7 @@ func (e *engine) stop(j *job, saved bool) {
 			j.beside().Lost.sum(j.unsaved)
 		}
 		j.done = j.saved
+		e.standstill.stopped(e.now)
 	}
 	j.unsaved = Sum{}
 	j.joins = nil
@@ -344,6 +348,7 @@ func (e *engine) end(j *job, o Outcome, grace time.Duration) {
 	if o != Done { // nobody has anything of what it did
 		j.beside().Vain, j.result.Useful = j.result.Useful, Sum{}
 	}
+	e.standstill.further()
 	e.meter.leave(e, j)
 	e.promises.leave(e, j)
 	j.result.Outcome, j.result.End = o, e.now

@@ -42,6 +42,50 @@ func TestOwnIsSRTF(t *testing.T) {
 	}
 }
 
+// TestOwnComesNoFurther: an algorithm that stops everybody at each round, before anything is
+// saved, has a run end with an error that says so; not where a job runs through all the rounds.
+func TestOwnComesNoFurther(t *testing.T) {
+	own := ranked(func(v *sim.View) (turns []sim.Turn) {
+		v.Wake(v.Now + second)
+		for i := range v.Jobs {
+			turns = append(turns, sim.Turn{Job: (i + int(v.Now/second)) % len(v.Jobs)})
+		}
+		slices.SortStableFunc(turns, func(a, b sim.Turn) int { // it is left alone
+			first := func(t sim.Turn) int { return strings.Index(v.Jobs[t.Job].Workload.ID, "first") }
+			return first(b) - first(a)
+		})
+		return turns
+	})
+	asked := 0
+	o := sim.Options{Scheduler: own, Costs: sim.Costs{Loses: true}, NoVerify: true, NoReasons: true, Progress: func(sim.Progress) bool {
+		asked++
+		return asked < 2000 // 32,000 instants
+	}}
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 1000*second), single("b", 1, 0, 1000*second), single("c", 1, 0, 1000*second)}}
+	var fault *sim.Fault
+	if r, err := sim.Run(in, o); !errors.As(err, &fault) || !strings.Contains(err.Error(), "scheduler own comes no further") || r.Partial {
+		t.Errorf("%v", err)
+	}
+	asked = 0
+	o.Costs = sim.Costs{Loses: true, Start: 2 * second, Grace: second}
+	if _, err := sim.Run(in, o); !errors.As(err, &fault) {
+		t.Errorf("where they never come to work: %v", err)
+	}
+	asked = 0
+	o.Until = 11_000 * second
+	if _, err := sim.Run(in, o); err != nil {
+		t.Errorf("until an instant: %v", err)
+	}
+	asked = 0
+	o.Until, o.Costs.Loses, o.Costs.Start, o.Costs.Grace = 0, true, 0, 0
+	in.Cluster.Nodes = trace.Nodes(1, 2)
+	in.Jobs = append([]sim.Job{single("first", 1, 0, 11_000*second)}, in.Jobs...)
+	r, err := sim.Run(in, o)
+	if !errors.As(err, &fault) || fault.At < 11_000*second || r.Jobs[0].Outcome != sim.Done {
+		t.Errorf("beside a job that runs on: %v", err)
+	}
+}
+
 // twoModels is a node of 2 fast GPUs and one of 2 slow ones, and two jobs of 2 GPUs. The
 // first is four times as fast on the fast ones, the second hardly faster.
 func twoModels() *sim.Input {

@@ -121,7 +121,11 @@ type Pool struct {
 	Demand  Demands
 	// DemandTotal is the demand of the queue and those below it.
 	DemandTotal []int64
-	Placed      []placement.Node
+	// ToDivide and Row are among whom a resource is divided and what they come to, for their
+	// memory: a world that is kept is divided at nearly every event.
+	ToDivide []fairshare.Queue
+	Row      []fairshare.Share
+	Placed   []placement.Node
 	// Unused are the nodes as Placed has them, with nothing of them in foreign use; nil where
 	// nothing is.
 	Unused  []placement.Node

@@ -23,9 +23,10 @@ type reclaimer struct {
 // reclaimers are those that something was reclaimed for.
 type reclaimers struct {
 	all []reclaimer
-	// last is by workload the last of its own, plus one, and before, by reclaimer, the one of the same
-	// workload before it.
-	last, before []int32
+	// last is by workload the last of its own, plus one, of the few that have some, and before, by
+	// reclaimer, the one of the same workload before it.
+	last   map[int32]int32
+	before []int32
 }
 
 // of yields those of a workload, by their numbers.
@@ -40,7 +41,7 @@ func (r *reclaimers) of(work int32) iter.Seq[int32] {
 }
 
 // has says whether some are of the workload.
-func (r *reclaimers) has(work int32) bool { return r.last != nil && r.last[work] > 0 }
+func (r *reclaimers) has(work int32) bool { return r.last[work] > 0 }
 
 // add adds one that is not among them yet.
 func (r *reclaimers) add(one reclaimer) {
@@ -65,7 +66,7 @@ func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
 		t := &w.Room.Takings[chain[0]]
 		if t.Beneficiary >= 0 && (t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare) {
 			if out.last == nil { // most decisions reclaim nothing
-				out.last = make([]int32, len(w.Works))
+				out.last = make(map[int32]int32)
 			}
 			out.add(reclaimer{t.Beneficiary, t.Code, t.Is.PreemptorSubtree})
 		}

@@ -70,7 +70,7 @@ func (w Dividing) drawLines(index int) error {
 // totalDemand sums the demand of the leaves up the tree, for the figures.
 // Amounts per class have none: a task is charged to the class it lands on.
 func totalDemand(p *cluster.Pool) {
-	p.DemandTotal = make([]int64, len(p.Demand.Asked))
+	p.DemandTotal = cleared(p.DemandTotal, len(p.Demand.Asked))
 	for q := range p.Parent {
 		for r := range p.Plain {
 			d := &p.Demand.Asked[q*p.Width+r]
@@ -241,27 +241,39 @@ func AddDemand(p *cluster.Pool, f *cluster.Form, amounts quota.Amounts, part, n 
 // divide computes the fair shares of every divided resource (F1–F5, F8): those
 // that some queue gives a quota for (Q1), and GPU where the method needs none.
 func divide(p *cluster.Pool) error {
-	p.Divided = make([]bool, p.Width)
-	p.Shares = make([]fairshare.Share, len(p.Parent)*p.Width)
-	row := make([]fairshare.Share, len(p.Parent))
+	p.Divided = make([]bool, p.Width) // the room has that of before
+	p.Shares = cleared(p.Shares, len(p.Parent)*p.Width)
 	for r := range p.Plain {
 		p.Divided[r] = p.Tree.Governed(r) || r == 0 && p.Policy.Shares != fairshare.QuotaThenWeight
 		if !p.Divided[r] {
 			continue
 		}
+		p.ToDivide = cleared(p.ToDivide, len(p.Parent))
 		var err error
-		if row, err = fairshare.DivideTree(row[:0], ConfigOf(p, r)); err != nil {
+		if p.Row, err = fairshare.DivideTree(p.Row[:0], configOf(p, r, p.ToDivide)); err != nil {
 			return err
 		}
-		for q := range row {
-			p.Shares[q*p.Width+r] = row[q]
+		for q := range p.Row {
+			p.Shares[q*p.Width+r] = p.Row[q]
 		}
 	}
 	return nil
 }
 
+// cleared is a list of so many zeros, in the memory of another where that is enough.
+func cleared[T any](list []T, n int) []T {
+	list = slices.Grow(list[:0], n)[:n]
+	clear(list)
+	return list
+}
+
 // ConfigOf is what is divided of resource r, among which queues, and how.
 func ConfigOf(p *cluster.Pool, r int) fairshare.TreeConfig {
+	return configOf(p, r, make([]fairshare.Queue, len(p.Parent)))
+}
+
+// configOf is ConfigOf, whose queues are written to a list.
+func configOf(p *cluster.Pool, r int, queues []fairshare.Queue) fairshare.TreeConfig {
 	config := fairshare.TreeConfig{
 		Capacity: p.Capacity[r],
 		Method:   p.Policy.Shares,
@@ -272,7 +284,7 @@ func ConfigOf(p *cluster.Pool, r int) fairshare.TreeConfig {
 		NonPreemptibleOverQuota: p.Policy.NonPreemptibleOverQuota,
 		ScaleGuarantees:         p.Policy.ScaleGuarantees,
 		UsageStrengthMilli:      p.Policy.UsageStrengthMilli,
-		Queues:                  make([]fairshare.Queue, len(p.Parent)),
+		Queues:                  queues,
 	}
 	for q := range p.Parent {
 		config.Queues[q] = fairshare.Queue{

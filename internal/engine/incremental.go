@@ -37,7 +37,9 @@ type Incremental struct {
 	claiming     map[int32]bool
 	displaced    map[int32]bool
 	built        int // Incremental.Gathered when it was built
-	alive        int // holdings that are somebody's
+	// renewed: when what searches cost was last resumed, all that was remembered was forgotten.
+	renewed bool
+	alive   int // holdings that are somebody's
 
 	// journal is that of the decision at hand; both are kept for their memory.
 	journal    cluster.Journal
@@ -275,6 +277,7 @@ var ErrCut = errors.New("allot: the searches of an incremental decision cost too
 // forgotten where half is used up: seldom, as to find all out is what a solve from scratch
 // costs.
 func (t *Incremental) resumeEffort() {
+	t.renewed = true
 	for _, q := range t.pools {
 		p := q.pool
 		most := cluster.EffortOf(len(p.Nodes) + q.size)
@@ -284,6 +287,7 @@ func (t *Incremental) resumeEffort() {
 			p.Freed++
 			preempt.ForgetAnswers(p.Room)
 		} else {
+			t.renewed = false
 			p.Searching().Resume(most, p.Changes != q.resumed) // what was refused stands until then
 		}
 		q.resumed = p.Changes

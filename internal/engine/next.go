@@ -46,48 +46,55 @@ func NextEnd(d *cluster.Decision) int64 {
 			n.ofPromises(s.promising())
 		}
 	}
-	if someTaken(n.World) { // else a decision need not look at all that runs
-		n.ofHolders()
+	if someProtected(n.World) { // else a decision need not look at all that runs
+		n.ofProtected()
+	}
+	if someStale(n.World) {
+		n.ofGangs()
 	}
 	return n.next
 }
 
-// someTaken says whether some time that passes may let something that runs be taken: a gang below
-// its minimum, or what is protected for a time.
-func someTaken(w *cluster.World) bool {
-	return someStale(w) || slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool {
+// someProtected says whether some queue protects for a time what runs (M1).
+func someProtected(w *cluster.World) bool {
+	return slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool {
 		return slices.ContainsFunc(p.Runtimes, func(r cluster.MinRuntime) bool { return r.Preempt.Given() || r.Reclaim.Given() })
 	})
 }
 
-// ofHolders is ofHolder for all.
-func (n *upcoming) ofHolders() {
-	for i := range n.Live {
-		if l := &n.Live[i]; l.From < l.To {
-			n.ofHolder(n.Holdings[l.From].Work)
+// ofProtected notes when the protection ends of what holds something, and stays.
+func (n *upcoming) ofProtected() {
+	note := func(i int32) {
+		k := &n.Works[i]
+		f := n.FormOf(k, k.Current)
+		runtime := &n.Pools[f.Pool].Runtimes[f.Queue]
+		if f.NonPreemptible || !runtime.Preempt.Given() && !runtime.Reclaim.Given() {
+			return
 		}
-	}
-	for i := range n.Room.Commits {
-		n.ofHolder(n.Room.Commits[i].Work)
-	}
-}
-
-// ofHolder notes when a workload that holds something, and stays, may be taken. Most are protected for no time and run
-// in full: of these nobody looks where they stand.
-func (n *upcoming) ofHolder(i int32) {
-	k := &n.Works[i]
-	f := n.FormOf(k, k.Current)
-	p := n.Pools[f.Pool]
-	runtime, grace := &p.Runtimes[f.Queue], p.Policy.StaleGangGrace
-	if !f.NonPreemptible && (runtime.Preempt.Given() || runtime.Reclaim.Given()) {
 		for at := range n.Room.Seats[i] {
 			admitted := n.Room.Seats[i][at].Admitted
 			n.note(cluster.TimeAfterSeconds(admitted, runtime.Preempt))
 			n.note(cluster.TimeAfterSeconds(admitted, runtime.Reclaim))
 		}
 	}
-	if grace.Given() && isPartial(n.World, k) && len(n.Room.Seats[i]) > 0 {
-		n.note(cluster.TimeAfterSeconds(partialSince(n.World, k), grace))
+	for i := range n.Live {
+		if l := &n.Live[i]; l.From < l.To {
+			note(n.Holdings[l.From].Work)
+		}
+	}
+	for i := range n.Room.Commits {
+		note(n.Room.Commits[i].Work)
+	}
+}
+
+// ofGangs notes when the grace of a gang ends that runs below its minimum.
+func (n *upcoming) ofGangs() {
+	for i := range seekersIn(n.World) {
+		k := &n.Works[i]
+		grace := n.Pools[n.FormOf(k, k.Current).Pool].Policy.StaleGangGrace
+		if grace.Given() && isPartial(n.World, k) && len(n.Room.Seats[i]) > 0 {
+			n.note(cluster.TimeAfterSeconds(partialSince(n.World, k), grace))
+		}
 	}
 }
 

@@ -18,9 +18,9 @@ func endStale(w *cluster.World, d *cluster.Decision) error {
 		return nil
 	}
 	var stale []int32
-	for i := range w.Works {
+	for i := range seekersIn(w) { // a gang below its minimum is short of the rest
 		if isStale(w, &w.Works[i]) {
-			stale = append(stale, int32(i))
+			stale = append(stale, i)
 		}
 	}
 	if len(stale) == 0 {

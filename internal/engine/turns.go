@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/internal/cluster"
@@ -63,18 +64,35 @@ func TurnsOf(w *cluster.World, pool int32) []int32 {
 // Most of a full cluster runs and asks for nothing. Who may have something to start is
 // looked for once, when all is settled, and kept in a world that is kept.
 
-// seekers are the workloads of the pool that may have something to start: of all those of
-// which that is not known, each once. Where they are known they may be of other pools.
-func (s *Solver) seekers() []int32 {
-	w := s.world
-	if w.Seeking == nil {
-		return s.pool.Works
-	}
-	out := slices.Clone(w.Seeking.List)
-	for _, i := range w.Room.Touched {
-		if w.Seeking.At[i] == 0 {
-			out = append(out, i)
+// seekersIn are the workloads that may have something to start, be it the rest of what they are
+// short of: of all those of which that is not known, each once.
+func seekersIn(w *cluster.World) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		if w.Seeking == nil {
+			for i := range w.Works {
+				if !yield(int32(i)) {
+					return
+				}
+			}
+			return
+		}
+		for _, i := range w.Seeking.List {
+			if !yield(i) {
+				return
+			}
+		}
+		for _, i := range w.Room.Touched {
+			if w.Seeking.At[i] == 0 && !yield(i) {
+				return
+			}
 		}
 	}
-	return out
+}
+
+// seekers are those of the pool; where they are known they may be of other pools.
+func (s *Solver) seekers() []int32 {
+	if s.world.Seeking == nil {
+		return s.pool.Works
+	}
+	return slices.AppendSeq(make([]int32, 0, len(s.world.Seeking.List)+len(s.world.Room.Touched)), seekersIn(s.world))
 }

@@ -391,6 +391,18 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestNamesAreWords: a trace whose file has a newline in its name breaks no table and no line.
+func TestNamesAreWords(t *testing.T) {
+	s := &Sweep{Options: &Options{}}
+	s.traces = []string{"a\nb.jsonl", "c.jsonl"}
+	if got := s.Title(); got != `Runs of "a\nb.jsonl", c.jsonl` {
+		t.Error(got)
+	}
+	if got := loadOf("a\nb", 90); got != `"a\nb" 90%` {
+		t.Error(got)
+	}
+}
+
 // TestTitle: one job is not several.
 func TestTitle(t *testing.T) {
 	o, err := parse([]string{"-jobs", "1", "-nodes", "1"})

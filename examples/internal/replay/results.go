@@ -116,7 +116,7 @@ func (s *Sweep) Title() string {
 	if len(s.traces) == 0 {
 		return fmt.Sprintf("%s like those of %s on %s", prose.Count(s.jobs, "job"), s.mix, prose.Count(s.nodes.n, "node"))
 	}
-	return "Runs of " + strings.Join(s.traces, ", ")
+	return "Runs of " + strings.Join(prose.Each(s.traces), ", ")
 }
 
 // pictures are those of the runs, nil for one that failed.

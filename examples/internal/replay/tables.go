@@ -1,13 +1,13 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/internal/prose"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/report"
 )
@@ -255,7 +255,7 @@ func queueRow(runs []*oneRun, q string) []string {
 	if jobs == 0 {
 		return nil
 	}
-	row := []string{q, fmt.Sprint(jobs)}
+	row := []string{prose.Word(q), fmt.Sprint(jobs)}
 	for _, r := range runs {
 		g := jobsOf(r.summary, q)
 		_, longest := owedSeconds(owedTo(r.summary, q))
@@ -302,7 +302,11 @@ func (s *Sweep) withoutQuotas() (notes []string) {
 	}
 	for at := 0; at < len(s.runs); at += len(s.loads) * len(s.seeds) * len(s.schedulers) {
 		if r := s.runs[at]; !r.of.quotas {
-			notes = append(notes, cmp.Or(r.trace, "The trace")+" has no quotas of GPUs: there is no partition, and presets have none to go by. "+flag+" gives some.")
+			name := "The trace"
+			if r.trace != "" {
+				name = prose.Word(r.trace)
+			}
+			notes = append(notes, name+" has no quotas of GPUs: there is no partition, and presets have none to go by. "+flag+" gives some.")
 		}
 	}
 	return notes
@@ -368,10 +372,11 @@ func figure(n int, d sim.Decimal) string {
 	return d.Text(2)
 }
 
-// loadOf is a load, with the trace before it if there are several.
+// loadOf is a load, with the trace before it if there are several: as a word, whatever its file is
+// called.
 func loadOf(trace string, load int64) string {
 	if trace == "" {
 		return fmt.Sprintf("%d%%", load)
 	}
-	return fmt.Sprintf("%s %d%%", trace, load)
+	return fmt.Sprintf("%s %d%%", prose.Word(trace), load)
 }

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// A standstill is how long a run has come no further: at how many instants jobs were stopped
+// since, before anything of their work was saved.
+type standstill struct {
+	instants    int
+	since, last time.Duration
+}
+
+// maxStandstill bounds it: an algorithm that stops everybody again and again would else have no
+// end.
+const maxStandstill = 10_000
+
+// further takes note that a run comes further: somebody comes or ends, the cluster changes, or
+// work is saved. All of that there is only so much of.
+func (s *standstill) further() { s.instants = 0 }
+
+// stopped takes note that a job was stopped whose work was not saved.
+func (s *standstill) stopped(now time.Duration) {
+	if s.instants == 0 {
+		s.since = now
+	}
+	if s.instants == 0 || s.last != now {
+		s.instants++
+	}
+	s.last = now
+}
+
+// stuck says whether the run has come no further for too long: and none of the jobs that run has
+// run all that time, which would end by itself. Whoever says until when the run lasts has bounded
+// it.
+func (e *engine) stuck() error {
+	s := &e.standstill
+	if s.instants <= maxStandstill || e.options.Until > 0 || slices.ContainsFunc(e.library.jobs, func(i int) bool {
+		j := e.jobs[i]
+		first, has := started(e.workload(j))
+		return j.runs() && has && first <= s.since
+	}) {
+		return nil
+	}
+	return e.wrong("scheduler %s comes no further: since %v it has stopped jobs at %d instants before anything of their work was saved, and nobody has come or ended (Until bounds such a run)", e.scheduler.Name, s.since, s.instants)
+}
