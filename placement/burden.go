@@ -298,7 +298,6 @@ func (c cells) load(x *Index, v int32, sign int64) {
 		x.opened.push(v)
 	}
 	x.settle(v, l.all())
-	x.rankAll(v)
 	if x.release != nil && x.release.after != nil {
 		c.load(x.release.after, v, sign)
 	}

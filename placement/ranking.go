@@ -18,9 +18,11 @@ const (
 // strategy is an order of levels, so the best node is the lowest position of
 // the first level that has a node which fits.
 type ranking struct {
-	level   []uint8   // by node; absent where the ranking does not hold it
-	present [2]uint64 // the levels that are not empty, by half
-	levels  []level   // 2 × half of them; a node is in the one that level says
+	levelOf func(v int32) uint8 // of the node as it is now
+	read    uint64              // of Index.moved
+	level   []uint8             // by node, when it was read last; absent where the ranking does not hold it
+	present [2]uint64           // the levels that are not empty, by half
+	levels  []level             // 2 × half of them; a node is in the one that level says
 }
 
 // A level is the nodes of one level. arrivals tells searches which have come
@@ -32,7 +34,7 @@ type level struct {
 }
 
 // rankings are the rankings in use: each is built when a search first needs
-// it, and kept up from then on.
+// it, and brought up to date when one does again.
 type rankings struct {
 	pack   *ranking   // used, by whole devices; idle, by whole devices
 	shared *ranking   // nodes with shared devices, by whole devices
@@ -46,7 +48,7 @@ func newRankings(resources int) rankings { return rankings{load: make([]*ranking
 // newRanking ranks every node; used says which levels can ever occur.
 func (x *Index) newRanking(used [2]uint64, levelOf func(v int32) uint8) *ranking {
 	n := len(x.nodes)
-	r := &ranking{level: make([]uint8, n), levels: make([]level, 2*half)}
+	r := &ranking{levelOf: levelOf, read: x.moved.written, level: make([]uint8, n), levels: make([]level, 2*half)}
 	for h, mask := range used {
 		for ; mask != 0; mask &= mask - 1 {
 			at := h*half + bits.TrailingZeros64(mask)
@@ -60,6 +62,20 @@ func (x *Index) newRanking(used [2]uint64, levelOf func(v int32) uint8) *ranking
 		r.move(int32(v), levelOf(int32(v)))
 	}
 	return r
+}
+
+// catchUp ranks the nodes again that have changed since. Of what comes and goes in between no ranking knows.
+func (r *ranking) catchUp(x *Index) {
+	if x.moved.lost(r.read) {
+		for v := range r.level {
+			r.move(int32(v), r.levelOf(int32(v)))
+		}
+		r.read = x.moved.written
+	}
+	for ; r.read < x.moved.written; r.read++ {
+		v := x.moved.at(r.read)
+		r.move(v, r.levelOf(v))
+	}
 }
 
 // move puts a node on a level.
@@ -82,30 +98,6 @@ func (r *ranking) move(v int32, to uint8) {
 		l.arrivals.push(v)
 		if l.count++; l.count == 1 {
 			r.present[to/half] |= 1 << (to % half)
-		}
-	}
-}
-
-// rankDevices ranks a node again after its devices changed.
-func (x *Index) rankDevices(v int32) {
-	r := &x.rankings
-	if r.pack != nil {
-		r.pack.move(v, x.nodes[v].packLevel())
-	}
-	if r.shared != nil {
-		r.shared.move(v, x.nodes[v].sharedLevel())
-	}
-	if r.spread != nil {
-		r.spread.move(v, x.spreadLevel(v))
-	}
-}
-
-// rankAll ranks a node again after anything changed.
-func (x *Index) rankAll(v int32) {
-	x.rankDevices(v)
-	for resource, r := range x.rankings.load {
-		if r != nil {
-			r.move(v, x.loadLevel(v, int32(resource)))
 		}
 	}
 }

@@ -262,5 +262,4 @@ func (at *passing) change(x *Index, sh *shape, p Place, c change) {
 		x.opened.push(p.Node)
 	}
 	x.settle(p.Node, p.Devices)
-	x.rankAll(p.Node)
 }

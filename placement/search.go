@@ -60,6 +60,7 @@ func (c *cursor) drop(i int32) {
 // best returns the first node in the order of choice that takes the shape, or
 // -1.
 func (x *Index) best(q *search) int32 {
+	q.ranking.catchUp(x)
 	q.revive()
 	for h := range q.within {
 		mask := q.ranking.present[h] & q.within[h]

@@ -109,9 +109,6 @@ func (x *Index) apply(sh *shape, p Place, give bool) {
 	free := x.freeOf(p.Node)
 	for _, a := range sh.amounts {
 		free[a.Resource] += sign * a.Value
-		if load := x.rankings.load[a.Resource]; load != nil {
-			load.move(p.Node, x.loadLevel(p.Node, a.Resource))
-		}
 	}
 	if sh.count == 0 {
 		nd.cpuOnlySlots += sign
@@ -127,7 +124,6 @@ func (x *Index) apply(sh *shape, p Place, give bool) {
 		x.left[int(nd.devices)+d] += sign * sh.units(l, d)
 	}
 	x.settle(p.Node, p.Devices)
-	x.rankDevices(p.Node)
 }
 
 // changed gives the state a version that no state had before.

@@ -13,44 +13,63 @@ import (
 // whoever goes first is enough, or those who stand there are alike, and as many are needed or all too few.
 // Else it is not plain.
 func clearPlainly(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (found list, ok, plain bool) {
-	if kind != inOrder || !f.countsOneNode() || len(candidates) == 0 {
+	if kind != inOrder && a.mode != Consolidate || !f.countsOneNode() || len(candidates) == 0 {
 		return list{}, false, false
 	}
 	r.forgetTaken()
-	a.kind = inOrder
+	a.kind = kind
 	switch {
 	case a.reclaims():
 		if len(candidates) > 1 || !goesNow(r, a, candidates[0]) { // whoever goes next depends on who has gone
 			return list{}, false, false
 		}
-	case a.mode != Preempt || !a.unbounded(r) || !plainlyRanked(r, a, candidates):
+	case a.mode != Consolidate && (a.mode != Preempt || !a.unbounded(r) || !plainlyRanked(r, a, candidates)):
 		return list{}, false, false
+	case kind != inOrder:
+		p := &r.scratch.picker
+		p.t = r.begin(a, f, kind)
+		p.sortBySize(candidates)
+		candidates = p.sorted
 	case !a.inStanding:
 		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
 		candidates = r.scratch.plainly
 		slices.SortFunc(candidates, r.better)
 	}
 	n := f.needed(candidates)
-	if n == 0 || n > len(candidates) && a.mode != Preempt {
+	if n == 0 || n > len(candidates) && a.reclaims() {
 		return list{}, false, false
 	}
 	enough := n <= len(candidates)
-	ids, times := candidates[len(candidates)-min(n, len(candidates)):], 3 // they are named, taken and put back
-	if n > 1 && enough {
-		times = 5 // and each is put back and taken again, to see whether it is needed
-	}
-	steps := len(candidates) / lookedAt
-	for _, id := range ids {
-		steps += times * (1 + r.climb[r.state[id].leaf])
-	}
+	ids := candidates[len(candidates)-min(n, len(candidates)):]
+	steps := plainSteps(r, a, len(candidates), ids, n > 1 && enough)
 	if r.Effort.Over(steps) {
 		return list{}, false, false
 	}
 	r.Effort.Spend(steps)
-	if a.allGone = !enough; !enough {
+	if a.allGone = !enough && a.mode == Preempt; !enough {
 		return list{}, false, true
 	}
 	return listOf(r, a, ids), true, true
+}
+
+// plainSteps is what it would cost to name those who go, of so many, to take them and to put them back; spared:
+// and to put each back and take it again, to see whether it is needed.
+func plainSteps(r *Evaluator, a *ask, some int, ids []UnitID, spared bool) int {
+	steps, times := some/lookedAt, 2
+	if spared {
+		times = 4
+	}
+	for _, id := range ids {
+		climb := r.climb[r.state[id].leaf]
+		if a.kind == inOrder {
+			steps += 1 + climb
+		}
+		if a.mode == Consolidate { // its charge stays
+			climb = 0
+		}
+		steps += times * (1 + climb)
+	}
+	return steps
 }
 
 // countsOneNode says whether the question at hand is whether one node takes one task, by what it has room
@@ -77,7 +96,7 @@ func goesNow(r *Evaluator, a *ask, id UnitID) bool {
 	return r.judge(a, id) == lawful && (!a.exceeds(r, u.Leaf) || a.excess(r, u))
 }
 
-// needed is how many of the units of one node go, in the order of standing the last, to make room for one
+// needed is how many of the units of one node go, the last of a list, to make room for one
 // task more on it where there is none, none of whom can be spared: more than they are where all are too few.
 // 0 is that this is not plain.
 func (f *fit) needed(ids []UnitID) int {
@@ -112,10 +131,10 @@ func (f *fit) makesRoom(id UnitID) bool {
 	return placement.MakesRoom(r.Index, f.shape(), t.Shape, t.Place)
 }
 
-// listOf is the list of those who are taken in the order of M3, who are listed by standing and of one
-// class.
+// listOf is the list of those who are taken in the order at hand, who are listed so that the last goes first, and of
+// one class.
 func listOf(r *Evaluator, a *ask, ids []UnitID) list {
-	out, own := list{kind: inOrder}, &r.scratch
+	out, own := list{kind: a.kind}, &r.scratch
 	class := r.classOf(a, r.units[ids[0]])
 	out.ids, own.ids = cut(own.ids, ids)
 	slices.Reverse(out.ids)

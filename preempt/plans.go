@@ -27,27 +27,39 @@ type plans struct {
 	units, places, lists, stuck int
 	freeOn                      []int32 // the nodes with lists that are not stuck, ascending
 	gpus                        int64   // what who asks for the shape requests
-	// shapes are those of what may move, placeable whether some node took them when
-	// that was last asked.
+	// shapes are those of what may move, noted their bits, placeable which of them some
+	// node took when that was last asked, and taken the bits of these.
 	shapes    []placement.Shape
+	noted     map[placement.Shape]uint64
 	placeable []bool
-	noted     map[placement.Shape]bool // those among shapes
-	cost      int64                    // of judging all nodes when placeable was last asked
-	costs     int64                    // of all that is remembered, that among it
+	taken     uint64
+	cost      int64 // of judging all nodes when placeable was last asked
+	costs     int64 // of all that is remembered, that among it
 }
 
 // nodePlans are the lists of one node.
 type nodePlans struct {
-	known bool // who may move from it is
+	known   bool // who may move from it is
+	planned bool
+	units   int
+	shapes  uint64 // of those who may move, see bitOf
+	lists   []list
+	never   []bool // by list: it moves more than may move, whatever else happens
+	cost    int64  // of planning them
+	// judgement is that of now, and before that of when it was otherwise last: shapes that find places and
+	// find none any more come and go.
+	judgement
+	before judgement
+}
+
+// A judgement is which lists of a node cannot serve as long as the same shapes find places.
+type judgement struct {
+	judged bool
+	taken  uint64 // bits of those of them that may move from it
 	// barred: whichever of them go, the node does not take the task. So nobody asks for its
 	// lists, which may not be planned.
-	barred, planned, judged bool
-	units                   int
-	shapes                  uint64 // of those who may move, see shapeBit
-	lists                   []list
-	never                   []bool // by list: it moves more than may move, whatever else happens
-	stuck                   []bool // by list: it cannot serve as long as the same shapes find no place
-	cost                    int64  // of planning them
+	barred, free bool
+	stuck        []bool // by list: it cannot serve
 }
 
 // remember is remember of what is found out for the shape.
@@ -118,7 +130,7 @@ func (s *search) plansFor() *plans {
 	p := r.plans[shape]
 	if p == nil {
 		p = &plans{fit: r.newFit(a), touched: len(r.touched), shared: r.shared, byNode: make([]nodePlans, r.Nodes), gpus: a.GPUs,
-			noted: make(map[placement.Shape]bool)}
+			noted: make(map[placement.Shape]uint64)}
 		r.plans[shape] = p
 		p.forget()
 		return p
@@ -287,7 +299,7 @@ func (p *plans) plan(s *search, n int32) bool {
 		at.lists = slices.Clone(s.planned)
 		giveTrials(at.lists, r.Local && at.known)
 	}
-	at.never, at.stuck = make([]bool, len(at.lists)), make([]bool, len(at.lists))
+	at.never = make([]bool, len(at.lists))
 	for i := range at.lists {
 		at.never[i] = movesTooMuch(s, &at.lists[i])
 	}
@@ -341,45 +353,64 @@ func (p *plans) note(r *Evaluator, ids []UnitID) (bits uint64) {
 	for _, id := range ids {
 		for i := range r.units[id].Tasks {
 			shape := r.units[id].Tasks[i].Shape
-			if bits |= shapeBit(shape); !p.noted[shape] {
-				p.noted[shape] = true
+			if p.noted[shape] == 0 {
+				p.noted[shape] = bitOf(len(p.shapes))
 				p.shapes, p.placeable = append(p.shapes, shape), append(p.placeable, false)
 			}
+			bits |= p.noted[shape]
 		}
 	}
 	return bits
 }
 
-// shapeBit is a bit of the shape, which it has in common with few others.
-func shapeBit(shape placement.Shape) uint64 { return 1 << (uint(shape) % 64) }
+// manyShapes is the bit that all shapes but the first have in common.
+const manyShapes uint64 = 1 << 63
+
+// bitOf is the bit of a shape by its number.
+func bitOf(i int) uint64 { return 1 << min(i, 63) }
 
 // placeableAgain asks which shapes find a place now, and returns the bits of those of which
 // it was otherwise when that was last asked.
 func (p *plans) placeableAgain(s *search) (changed uint64) {
+	p.taken = 0
 	for i, shape := range p.shapes {
-		if now := s.findsPlace(shape); now != p.placeable[i] {
+		now, bit := s.findsPlace(shape), bitOf(i)
+		if now != p.placeable[i] {
 			p.placeable[i] = now
-			changed |= shapeBit(shape)
+			changed |= bit
+		}
+		if now {
+			p.taken |= bit
 		}
 	}
 	return changed
 }
 
-// judge finds out which lists of a node cannot serve, or that none can. It says whether the
-// search has not come to its bound before.
+// judge finds out which lists of a node cannot serve, or that none can, unless that is known. It says whether
+// the search has not come to its bound before.
 func (p *plans) judge(s *search, n int32) bool {
-	at, free := &p.byNode[n], false
+	at := &p.byNode[n]
+	taken := at.shapes & p.taken
+	stands := func(j *judgement) bool { return j.judged && j.taken == taken && at.shapes&manyShapes == 0 }
+	if stands(&at.judgement) {
+		return true
+	}
+	next := at.before
+	if !stands(&next) {
+		barred := at.known && cannotClear(s, n)
+		if !barred && !at.planned && !p.plan(s, n) {
+			return false
+		}
+		next = judgement{judged: true, taken: taken, barred: barred, stuck: next.stuck[:0]}
+		for i := range at.lists {
+			next.stuck = append(next.stuck, barred || at.never[i] || s.cannotMove(&at.lists[i]))
+			next.free = next.free || !next.stuck[i]
+		}
+	}
 	p.count(at, -1)
-	defer func() { p.count(at, 1) }()
-	at.barred, at.judged = at.known && cannotClear(s, n), true
-	if !at.barred && !at.planned && !p.plan(s, n) {
-		return false
-	}
-	for i := range at.lists {
-		at.stuck[i] = at.barred || at.never[i] || s.cannotMove(&at.lists[i])
-		free = free || !at.stuck[i]
-	}
-	p.list(n, free)
+	at.judgement, at.before = next, at.judgement
+	p.count(at, 1)
+	p.list(n, at.free)
 	return true
 }
 
