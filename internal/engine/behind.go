@@ -342,6 +342,22 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	return made, err
 }
 
+// lacksNoPlace says whether a unit for which those are to go that borrow what is lent finds places beside them: its
+// first right is to these, and what else it waits for is no reason for anybody to go by that (B9).
+func (s behind) lacksNoPlace(f *cluster.Form, b *preempt.Preemptor) bool {
+	if s.comes(b.Work) {
+		return false
+	}
+	d := s.preempting().ownGround(b.Work, s.due-1)
+	before := s.trial
+	s.trial = true
+	defer func() { s.trial = before }()
+	return s.preempting().undone(func() bool {
+		_, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+		return found && err == nil
+	})
+}
+
 // A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
 // places again to somebody's better one, that one does not make way for it once more in the same solve.
 type servedBy struct {
