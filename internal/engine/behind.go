@@ -343,6 +343,22 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	return made, err
 }
 
+// lacksNoPlace says whether a unit for which those are to go that borrow what is lent finds places beside them: its
+// first right is to these, and what else it waits for is no reason for anybody to go by that (B9).
+func (s behind) lacksNoPlace(f *cluster.Form, b *preempt.Preemptor) bool {
+	if s.comes(b.Work) {
+		return false
+	}
+	d := s.preempting().ownGround(b.Work, s.due-1)
+	before := s.trial
+	s.trial = true
+	defer func() { s.trial = before }()
+	return s.preempting().undone(func() bool {
+		_, found, err := s.preempting().placeDue(f, d, b)
+		return found && err == nil
+	})
+}
+
 // A leftPlace is a place that is left for one who has the first right to others beside it.
 type leftPlace struct {
 	shape placement.Shape

@@ -184,6 +184,9 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 		s.ownAlone = true
 		return nil, nil
 	}
+	if s.due != 0 && s.behind().lacksNoPlace(f, b) {
+		return nil, nil
+	}
 	s.decision.Work.Rooms++
 	if !w.Room.Told { // a bound is the cheaper way
 		modes := s.modes(it, at, b)
