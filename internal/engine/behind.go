@@ -422,7 +422,8 @@ func (s behind) comes(work int32) bool {
 }
 
 // wouldExpose is a bound: whether somebody may have a right to what ran, once those have gone who stand behind a unit
-// that is beyond its own lines (M9): a workload that was refused within its lines, or one of those, which waits again.
+// that is beyond its own lines (M9): a workload that was refused within its lines, or one of those, which waits again. Whose
+// time has come starts nevertheless, as its promise is laid anew once it has lost the places again (B7).
 func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification) bool {
 	p := s.pool
 	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
@@ -445,8 +446,23 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 	gains := func(other *preempt.Preemptor, err error) bool {
 		return err != nil || other != nil && other.Leaf != b.Leaf && s.gives(other, b.Leaf) && s.mayGain(other, quota.Amounts(b.Asks))
 	}
-	return slices.ContainsFunc(s.claimants, func(it queue.Item) bool { return gains(s.claimant(it, b.Work)) }) ||
-		slices.ContainsFunc(gone, func(c preempt.Justification) bool { return gains(s.waitsAgain(c)) })
+	if slices.ContainsFunc(s.claimants, func(it queue.Item) bool { return gains(s.claimant(it, b.Work)) }) {
+		return true
+	}
+	return !s.behind().comes(b.Work) && slices.ContainsFunc(gone, func(c preempt.Justification) bool {
+		return s.othersRan(sideOf(p, b.Leaf, p.Room.Unit(c.Victim).Leaf), gone) && gains(s.waitsAgain(c))
+	})
+}
+
+// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload than
+// those that go.
+func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
+	w, p := s.world, s.pool
+	return slices.ContainsFunc(w.Holdings, func(h cluster.Holding) bool {
+		f := w.FormOf(&w.Works[h.Work], h.Form)
+		return h.Phase == cluster.Running && !h.Fresh && !f.NonPreemptible && f.Pool == s.index && under(p, f.Queue, q) &&
+			!slices.ContainsFunc(gone, func(c preempt.Justification) bool { return p.Room.Unit(c.Victim).Work == h.Work })
+	})
 }
 
 // waitsAgain describes a victim as it waits once it has gone; nil where it does not, or never reclaims.
