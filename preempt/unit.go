@@ -336,6 +336,17 @@ func (r *Evaluator) Unit(id UnitID) *Unit { return r.units[id] }
 // Taken says whether the search at hand has taken a unit.
 func (r *Evaluator) Taken(id UnitID) bool { return r.state[id].taken }
 
+// AllTaken yields the units that the search at hand has taken.
+func AllTaken(r *Evaluator) iter.Seq[UnitID] {
+	return func(yield func(UnitID) bool) {
+		for _, id := range r.scratch.taking.list.ids { // of an earlier search none is taken any more
+			if int(id) < len(r.state) && r.Taken(id) && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
 // Moving says whether a unit is one of those that find other places in the trial at hand.
 func Moving(r *Evaluator, id UnitID) bool { return r.state[id].moving }
 

@@ -297,10 +297,14 @@ func (v *promising) readStanding() {
 	v.stands = make(map[*verifiedNode][]standing)
 	v.behind, v.after, v.grown = make(map[taskName]string), make(map[taskName][]string), make(map[taskName]bool)
 	v.evacuated = make(map[taskName]bool)
-	lost := make(map[taskName]bool)
+	lost, gone := make(map[taskName]bool), make(map[taskName]bool) // what has gone begins anew if it starts again (B1)
 	for i := range v.plan.Actions {
 		switch a := &v.plan.Actions[i]; a.Kind {
-		case allot.Displace, allot.Unclaim, allot.Evict, allot.Shrink:
+		case allot.Displace, allot.Unclaim:
+			for _, t := range a.Tasks {
+				gone[taskName{a.Workload, t.PodSet, t.Index}] = true
+			}
+		case allot.Evict, allot.Shrink:
 			for _, t := range a.Tasks {
 				lost[taskName{a.Workload, t.PodSet, t.Index}] = true
 			}
@@ -319,8 +323,9 @@ func (v *promising) readStanding() {
 		f := &w.forms[w.form]
 		before := make(map[taskName]*allot.Task, len(w.source.Tasks))
 		for i := range w.source.Tasks {
-			if t := &w.source.Tasks[i]; t.Phase != allot.Terminating {
-				before[taskName{w.source.ID, t.PodSet, t.Index}] = t
+			t := &w.source.Tasks[i]
+			if name := (taskName{w.source.ID, t.PodSet, t.Index}); t.Phase != allot.Terminating && !gone[name] {
+				before[name] = t
 			}
 		}
 		done := v.doneAfter(w, f, before)
@@ -336,7 +341,7 @@ func (v *promising) readStanding() {
 }
 
 // doneAfter is when fixed work of a workload is done by what has a place when the plan has been
-// carried out; before are its tasks of the state.
+// carried out; before are its tasks of the state that go on.
 func (v *promising) doneAfter(w *verifiedWorkload, f *verifiedForm, before map[taskName]*allot.Task) int64 {
 	if w.source.FixedWork == 0 {
 		return forever

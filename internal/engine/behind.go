@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -328,7 +329,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	seats := len(w.Room.Seats[it.ID])
-	s.due, s.victims = at+1, s.victims[:0]
+	s.due, s.victims, s.rest = at+1, s.victims[:0], s.rest[:0]
 	made, err := s.preempting().makeRoomForAny(k, it, at, held)
 	s.due = 0
 	for _, victim := range s.victims {
@@ -340,6 +341,65 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		s.stayed[asked] = p.UntilChanged()
 	}
 	return made, err
+}
+
+// lacksNoPlace says whether a unit for which those are to go that borrow what is lent finds places beside them: its
+// first right is to these, and what else it waits for is no reason for anybody to go by that (B9).
+func (s behind) lacksNoPlace(f *cluster.Form, b *preempt.Preemptor) bool {
+	if s.comes(b.Work) {
+		return false
+	}
+	d := s.preempting().ownGround(b.Work, s.due-1)
+	before := s.trial
+	s.trial = true
+	defer func() { s.trial = before }()
+	return s.preempting().undone(func() bool {
+		_, found, err := s.preempting().placeDue(f, d, b)
+		return found && err == nil
+	})
+}
+
+// A leftPlace is a place that is left for one who has the first right to others beside it.
+type leftPlace struct {
+	shape placement.Shape
+	place placement.Place
+}
+
+// leave notes which of the seats that a workload leaves for the one that is due did not stand behind that one:
+// its right is to what did, and the rest is no more its than anybody's.
+func (s behind) leave(i int32, seats []cluster.Seat, work int32) {
+	d := s.world.Definition(&s.world.Works[i], s.world.Works[i].Current)
+	for at := range seats {
+		if one := &seats[at]; !s.standsBehind(one, i, work) {
+			s.rest = append(s.rest, leftPlace{d.Sets[one.Set].Placed, one.Place(s.world)})
+		}
+	}
+}
+
+// besideRest calls do, which finds places for the one that is due, while it leaves alone all that others leave for it
+// and that did not stand behind it: what has left, and what the search at hand has taken.
+func (s behind) besideRest(work int32, do func() error) error {
+	if s.due == 0 {
+		return do()
+	}
+	x, room, before := s.pool.Index, s.pool.Room, len(s.rest)
+	for id := range preempt.AllTaken(room) {
+		u := room.Unit(id)
+		own, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
+		s.leave(u.Work, own, work)
+	}
+	closed := s.rest
+	defer func() { s.rest = closed[:before] }()
+	for _, left := range closed {
+		if err := x.Take(left.shape, left.place); err != nil {
+			return err
+		}
+	}
+	err := do()
+	for _, left := range closed {
+		err = cmp.Or(err, x.Give(left.shape, left.place))
+	}
+	return err
 }
 
 // A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
@@ -361,11 +421,12 @@ func (s behind) comes(work int32) bool {
 	return s.hasComeFor(p) && len(s.staysBehind(p)) > 0
 }
 
-// wouldExpose is a bound: whether somebody who was refused within its lines may have a right
-// to what ran, once those have gone who stand behind a unit that is beyond its own (M9).
+// wouldExpose is a bound: whether somebody may have a right to what ran, once those have gone who stand behind a unit
+// that is beyond its own lines (M9): a workload that was refused within its lines, or one of those, which waits again. Whose
+// time has come starts nevertheless, as its promise is laid anew once it has lost the places again (B7).
 func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification) bool {
 	p := s.pool
-	if b.Entitled || len(s.claimants) == 0 || !s.ranBeside(b.Leaf) {
+	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
 		return false
 	}
 	use := p.Tree.Mark()
@@ -382,10 +443,49 @@ func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification
 	asks := s.asks
 	defer func() { s.asks = asks }()
 	s.asks = nil
-	return slices.ContainsFunc(s.claimants, func(it queue.Item) bool {
-		other, err := s.claimant(it, b.Work)
+	gains := func(other *preempt.Preemptor, err error) bool {
 		return err != nil || other != nil && other.Leaf != b.Leaf && s.gives(other, b.Leaf) && s.mayGain(other, quota.Amounts(b.Asks))
+	}
+	if slices.ContainsFunc(s.claimants, func(it queue.Item) bool { return gains(s.claimant(it, b.Work)) }) {
+		return true
+	}
+	return !s.behind().comes(b.Work) && slices.ContainsFunc(gone, func(c preempt.Justification) bool {
+		return s.othersRan(sideOf(p, b.Leaf, p.Room.Unit(c.Victim).Leaf), gone) && gains(s.waitsAgain(c))
 	})
+}
+
+// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload than
+// those that go.
+func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
+	w, p := s.world, s.pool
+	return slices.ContainsFunc(w.Holdings, func(h cluster.Holding) bool {
+		f := w.FormOf(&w.Works[h.Work], h.Form)
+		return h.Phase == cluster.Running && !h.Fresh && !f.NonPreemptible && f.Pool == s.index && under(p, f.Queue, q) &&
+			!slices.ContainsFunc(gone, func(c preempt.Justification) bool { return p.Room.Unit(c.Victim).Work == h.Work })
+	})
+}
+
+// waitsAgain describes a victim as it waits once it has gone; nil where it does not, or never reclaims.
+func (s exposing) waitsAgain(c preempt.Justification) (*preempt.Preemptor, error) {
+	w, u := s.world, s.pool.Room.Unit(c.Victim)
+	if s.preempting().endsForGood(c) || s.pool.Policy.ReclaimNonPreemptibleOnly {
+		return nil, nil
+	}
+	k := &w.Works[u.Work]
+	add := make([]int32, len(w.Definition(k, k.Current).Sets))
+	own, _ := cluster.PartSeats(w.Room.Seats[u.Work], u.Step)
+	for at := range own {
+		add[own[at].Set]++
+	}
+	asks, err := s.unitAsks(w.Definition(k, k.Current), gang.Unit{Add: add}, u.Step == 0)
+	if err != nil {
+		return nil, err
+	}
+	it := wholeItem(w, u.Work, k.Current)
+	if u.Step > 0 {
+		it.Stage = queue.AboveMinimum
+	}
+	return s.preempting().beneficiary(k, it, k.Current, add, slices.Clone(asks)), nil
 }
 
 // behindWhom is the workload whose promised places what starts or moves by an action has taken, none

@@ -37,6 +37,9 @@ func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.P
 		if err := s.take(c, it.ID, code); err != nil {
 			return err
 		}
+		if s.due != 0 {
+			s.behind().leave(u.Work, w.Room.Out[len(w.Room.Out)-1].Seats, it.ID)
+		}
 	}
 	if started, err := s.begun(k, it, at, b); err != nil || !started {
 		return cmp.Or(err, errUnsound)
@@ -82,7 +85,7 @@ func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Pree
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false, nil
 	}
-	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.preempting().placeDue(f, d, b)
 	if found && err == nil {
 		err = runsOnAtHome(s, k, d, b.Add)
 	}

@@ -315,8 +315,10 @@ type Solver struct {
 	// passes is the workload whose promised places were found for the unit at hand, plus one (B6);
 	// 0 is nobody.
 	passes int32
-	// due is the form, plus one, for which those are to make way who stand behind it; 0 is none.
-	due int16
+	// due is the form, plus one, for which those are to make way who stand behind it; 0 is none. rest is
+	// what they leave that did not stand behind it.
+	due  int16
+	rest []leftPlace
 	// cut is when the start at hand is ended, which is cut to fit a hole (B1); 0 is of none.
 	cut int64
 	// replacements are the sets of starts that were tried to make way, unreplaced is

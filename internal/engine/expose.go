@@ -154,20 +154,21 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 // a right at all.
 func (s exposing) gives(b *preempt.Preemptor, leaf int32) bool {
 	p := s.pool
-	above := make(map[int32]bool)
-	for q := b.Leaf; q >= 0; q = p.Parent[q] {
-		above[q] = true
-	}
-	side := leaf
-	for p.Parent[side] >= 0 && !above[p.Parent[side]] {
-		side = p.Parent[side]
-	}
+	side := sideOf(p, leaf, b.Leaf)
 	return slices.ContainsFunc(b.Asks, func(a quota.Amount) bool {
 		return int(a.Resource) < p.Plain && p.Divided[a.Resource] &&
 			p.Tree.Use(int(side), int(a.Resource)) > p.Room.Quotas[int(side)*p.Width+int(a.Resource)]
 	}) || slices.ContainsFunc(b.Classes, func(a quota.Amount) bool {
 		return p.Tree.Use(int(side), int(a.Resource)) > p.Tree.Quota(int(side), int(a.Resource))
 	})
+}
+
+// sideOf is the queue at or above a leaf just below the one where its path and that of another part.
+func sideOf(p *cluster.Pool, leaf, other int32) int32 {
+	for p.Parent[leaf] >= 0 && !under(p, other, p.Parent[leaf]) {
+		leaf = p.Parent[leaf]
+	}
+	return leaf
 }
 
 // mayGain is a bound: whether there is enough for the claimant to take.

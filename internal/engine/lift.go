@@ -202,7 +202,12 @@ func (s preempting) withoutCompletions(k *cluster.Work, it queue.Item, at int16,
 		before[i] = w.Works[l.work].Status
 		free.restatusLifted(l)
 	}
-	b := found.preemptor
+	b, left := found.preemptor, len(s.rest)
+	for _, l := range lifts {
+		if s.due != 0 {
+			s.behind().leave(l.work, l.own, b.Work)
+		}
+	}
 	var other *way
 	switch {
 	case err != nil:
@@ -212,6 +217,7 @@ func (s preempting) withoutCompletions(k *cluster.Work, it queue.Item, at int16,
 		other, err = s.wayFor(k, it, at, b.Add.Add, b.Asks)
 	}
 	if other == nil {
+		s.rest = s.rest[:left]
 		free.unliftAll(lifts)
 		p.Index.Undo(nodes)
 		p.Tree.Undo(use)

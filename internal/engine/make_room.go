@@ -184,6 +184,9 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 		s.ownAlone = true
 		return nil, nil
 	}
+	if s.due != 0 && s.behind().lacksNoPlace(f, b) {
+		return nil, nil
+	}
 	s.decision.Work.Rooms++
 	if !w.Room.Told { // a bound is the cheaper way
 		modes := s.modes(it, at, b)
@@ -329,6 +332,16 @@ func (s preempting) beyondHelp(f *cluster.Form, asks quota.Amounts) bool {
 	return slices.ContainsFunc(s.shortfalls, func(short quota.Shortfall) bool { return short.Kind == quota.OverQuota })
 }
 
+// placeDue takes places for the unit for which room is made: of what others leave for it by its first right, what
+// stood behind it alone (B6, B9).
+func (s preempting) placeDue(f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) (charge quota.Amounts, found bool, err error) {
+	err = s.behind().besideRest(b.Work, func() (err error) {
+		charge, found, err = s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+		return err
+	})
+	return charge, found && err == nil, err
+}
+
 // startFor starts the unit in the journals only.
 func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) bool {
 	before := s.trial
@@ -337,7 +350,7 @@ func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}
-	charge, found, err := s.placeUnit(s.reaches(b.Work, d, b.Add.Tasks()), f, d, b.Add, s.reprieving().beside(b.Work, d, b.Add), b.Asks)
+	charge, found, err := s.placeDue(f, d, b)
 	if found && err == nil {
 		err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
 	}

@@ -152,8 +152,7 @@ func (s promising) eachEnd(ends *endings) iter.Seq[int64] {
 				continue
 			}
 			for at := range seats {
-				goes, _ := s.pool.EvictedAt(w, k, &seats[at].TaskPlace)
-				if !yield(min(ends.endsIn(i, &seats[at]), goes)) {
+				if !yield(ends.leavesAt(i, &seats[at])) {
 					return
 				}
 			}

@@ -185,7 +185,7 @@ func (s telling) standAt(p *promise) map[int32][]*cluster.Seat {
 	w, there := s.world, make(map[int32][]*cluster.Seat)
 	ends := endings{World: w}
 	for i, one := range s.behind().standingOn(p) {
-		if s.promises.profile.Round(ends.endsIn(i, one)) > p.at && p.isOn(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+		if s.promises.profile.Round(ends.leavesAt(i, one)) > p.at && p.isOn(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
 			there[i] = append(there[i], one)
 		}
 	}

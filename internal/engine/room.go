@@ -65,7 +65,7 @@ func (s preempting) beneficiary(k *cluster.Work, it queue.Item, at int16, add []
 			Admitted: s.world.Now, Submitted: k.Submitted, Rank: k.Rank, Work: it.ID,
 		},
 		Leaf: f.Queue, Asks: asks, Gang: d.Gang, Set: p.NodeSet[f.Queue],
-		Exact: !p.Classed() && len(s.promises.list) == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
+		Exact: !p.Classed() && len(s.promises.list) == 0 && s.due == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
 	}
 	b.Classes = p.GuaranteedTo(f.Queue, d, gang.Unit{Add: add})
 	if (k.Live < 0 || !s.world.Holds(k)) && len(s.promises.list) == 0 && s.due == 0 && slices.Equal(add, d.Unit.Add) {

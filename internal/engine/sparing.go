@@ -205,7 +205,7 @@ func (s sparing) meets(p *promise, i int32, home []cluster.Seat) bool {
 	f := w.FormOf(&w.Works[p.work], p.form)
 	binds, ends := s.binds(f, s.chargeOf(p)), endings{World: w, whole: true}
 	return slices.ContainsFunc(home, func(one cluster.Seat) bool {
-		return s.promises.profile.Round(ends.endsIn(i, &one)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
+		return s.promises.profile.Round(ends.leavesAt(i, &one)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
 	})
 }
 

@@ -60,8 +60,7 @@ func (s promising) newProfile() *placement.Profile {
 func (s promising) stayOf(ends *endings, i int32, one *cluster.Seat) placement.Stay {
 	w := s.world
 	k := &w.Works[i]
-	goes, _ := s.pool.EvictedAt(w, k, &one.TaskPlace)
-	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.Place(w), Until: min(ends.endsIn(i, one), goes), Of: toldApart(one)}
+	return placement.Stay{Shape: w.Definition(k, k.Current).Sets[one.Set].Placed, Place: one.Place(w), Until: ends.leavesAt(i, one), Of: toldApart(one)}
 }
 
 // standing yields who stands in the pool, task by task.
@@ -146,7 +145,7 @@ func (s admitting) use() []ended {
 		}
 		f, d, last := w.FormOf(k, k.Current), w.Definition(k, k.Current), int64(math.MinInt64)
 		for at := range seats {
-			end := ends.endsIn(i, &seats[at])
+			end := ends.leavesAt(i, &seats[at])
 			last = max(last, end)
 			charge := s.pool.ChargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
 			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].Step, seats[at].Commit, seats[at].Node, seats[at].Devices})
