@@ -256,8 +256,8 @@ func (w *search) evenly(v int32, domains area) (difference int32, found bool) {
 	return slices.Max(given) - slices.Min(given), true
 }
 
-// leastWanted orders domains by how many of the sets have room there, the fewest first: who
-// has a choice leaves the others theirs.
+// leastWanted orders domains by how many of the sets have room there, the fewest first: a set
+// that has a choice leaves the others theirs.
 func leastWanted(w *search, sets []int32, domains area) area {
 	list := make([]candidate, len(domains))
 	for i := range domains {
