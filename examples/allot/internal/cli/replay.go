@@ -48,7 +48,7 @@ each run. Ctrl-C ends the runs and tells what there is of them.`,
 			}
 			o.ListAll = s.verbose
 			// What a run holds is most of its memory, long-lived, and may be more than plenty.
-			defer debug.SetGCPercent(debug.SetGCPercent(45))
+			defer debug.SetGCPercent(debug.SetGCPercent(30))
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 			sweep, err := replay.NewSweep(o)
 			if err != nil {
