@@ -53,7 +53,8 @@ func (s behind) hasComeFor(p *promise) bool {
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
 // Of one leaf nobody steps aside for who stands after it, and nobody does so once more for who is beyond
-// its lines, and has lost the places again to the better right of such as had (M9).
+// its lines, and has lost the places again to the better right of such as had (M9); but for whom places are gathered
+// the time is yet to come (B8).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
@@ -61,7 +62,7 @@ func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || !s.hasServed(i, p.work)) && !s.promising().laying().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || p.gathers || !s.hasServed(i, p.work)) && !s.promising().laying().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.

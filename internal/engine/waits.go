@@ -393,7 +393,7 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 			_ = x.Give(stay.Shape, stay.Place) // it stands there
 		}
 		if gone {
-			leave = slices.DeleteFunc(leave, func(h *cluster.Holding) bool { return one.Pipelined && s.waitsBehind(one, i, h) })
+			leave = slices.DeleteFunc(leave, func(h *cluster.Holding) bool { return (one.Pipelined || one.Claimed) && s.waitsBehind(one, i, h) })
 			stay.Place.Pipelined = false
 			g := goes(i, until)
 			g.stays = append(g.stays, stay)
