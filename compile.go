@@ -61,9 +61,10 @@ type pool struct {
 
 	reserved []reservedPart // by Reserved (B9)
 
-	queues []int32                     // by queue: index into State.Queues, −1 the implicit
-	sets   [][]bool                    // by set, then position
-	links  map[string][]placement.Link // by hardware
+	queues    []int32                     // by queue: index into State.Queues, −1 the implicit
+	durations []durations                 // by queue
+	sets      [][]bool                    // by set, then position
+	links     map[string][]placement.Link // by hardware
 
 	setNames [][]string               // of pod sets, by definition
 	interned map[string]int32         // definition by its encoding

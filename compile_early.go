@@ -24,7 +24,7 @@ func (w *world) notBefore(k *Workload) time.Time {
 		return k.NotBefore
 	}
 	held := max(w.Now, 0) - max(micros(k.HeldSince), 0)
-	if held <= 0 || held < span(w.policyInFirst(k).Reserve.MaxHold, cluster.Never) {
+	if held <= 0 || held < span(w.pools[w.leafOf(k, k.Queue).Pool].given.Reserve.MaxHold, cluster.Never) {
 		return k.NotBefore
 	}
 	return timeOf(max(cluster.TimeAfter(max(w.Now, 0), held), micros(k.NotBefore)))

@@ -230,8 +230,7 @@ func (p *pool) compileDivision(s *State) {
 	for r := range p.Plain {
 		p.weigh(s, r)
 	}
-	p.compileRuntimes(s)
-	p.compileQueueing(s)
+	p.inherit(s)
 }
 
 // granule is the unit in which the resource's surplus is shared, and where quotas are
@@ -285,40 +284,46 @@ func (p *pool) weigh(s *State, r int) {
 	}
 }
 
-// compileRuntimes reads M1's of every queue: its own, else its nearest parent's, else
-// the policy's.
-func (p *pool) compileRuntimes(s *State) {
-	said := func(q int32, of func(*MinRuntime) quota.Bound) quota.Bound {
-		for ; q >= 0; q = p.Parent[q] {
-			if source := p.queues[q]; source >= 0 && of(&s.Queues[source].MinRuntime).Given() {
-				return of(&s.Queues[source].MinRuntime)
+// inherit reads what queues say for themselves and those below them, from the uppermost down: as
+// trees may be deep no queue looks further than to its parent.
+func (p *pool) inherit(s *State) {
+	n := len(p.queues)
+	p.Runtimes, p.Queueing, p.Blocks, p.durations = make([]cluster.MinRuntime, n), make([]cluster.Queueing, n), false, make([]durations, n)
+	for q := range p.topDown {
+		runtime, how, lasts := p.given.MinRuntime, cluster.Queueing{How: p.Policy.Queueing}, p.given.Durations.orOf(durations{most: cluster.Never})
+		if up := p.Parent[q]; up >= 0 {
+			runtime, how, lasts = MinRuntime(p.Runtimes[up]), p.Queueing[up], p.durations[up]
+		}
+		if source := p.queues[q]; source >= 0 {
+			said := &s.Queues[source]
+			runtime, lasts = said.MinRuntime.orOf(runtime), said.Durations.orOf(lasts)
+			if own, is := said.Queueing.Queueing(); is {
+				how = cluster.Queueing{How: own, Own: true}
 			}
 		}
-		return of(&p.given.MinRuntime)
-	}
-	p.Runtimes = make([]cluster.MinRuntime, len(p.queues))
-	for q := range p.Runtimes {
-		p.Runtimes[q].Preempt = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Preempt })
-		p.Runtimes[q].Reclaim = said(int32(q), func(m *MinRuntime) quota.Bound { return m.Reclaim })
+		p.Runtimes[q], p.Queueing[q], p.durations[q] = cluster.MinRuntime(runtime), how, lasts
+		p.Blocks = p.Blocks || how.How != queue.BestEffort
 	}
 }
 
-// compileQueueing reads what heads of each queue block (O4): as it says, else its
-// nearest parent, else the policy.
-func (p *pool) compileQueueing(s *State) {
-	p.Queueing, p.Blocks = make([]cluster.Queueing, len(p.queues)), false
-	for q := range p.Queueing {
-		own := &p.Queueing[q]
-		own.How = p.Policy.Queueing
-		for at := int32(q); at >= 0 && !own.Own; at = p.Parent[at] {
-			if source := p.queues[at]; source >= 0 {
-				if how, said := s.Queues[source].Queueing.Queueing(); said {
-					own.How, own.Own = how, true
-				}
+// topDown yields the queues, each after its parent.
+func (p *pool) topDown(yield func(int32) bool) {
+	path, told := []int32{}, make([]bool, len(p.queues))
+	for q := range p.Parent {
+		for at := int32(q); at >= 0 && !told[at]; at = p.Parent[at] {
+			path, told[at] = append(path, at), true
+		}
+		for ; len(path) > 0; path = path[:len(path)-1] {
+			if !yield(path[len(path)-1]) {
+				return
 			}
 		}
-		p.Blocks = p.Blocks || own.How != queue.BestEffort
 	}
+}
+
+// orOf is what is said, and of what is not, what those above say (M1).
+func (m MinRuntime) orOf(above MinRuntime) MinRuntime {
+	return MinRuntime{Preempt: cmp.Or(m.Preempt, above.Preempt), Reclaim: cmp.Or(m.Reclaim, above.Reclaim)}
 }
 
 func (p *pool) fillBounds(bounds []quota.Bounds, q *Queue) {

@@ -169,35 +169,32 @@ func (f *Form) fewest() int {
 // policy says, in microseconds.
 const defaultGrace = 30 * cluster.Second
 
-// timesOf are the duration and the limit of a form of a workload (B1): its own, else those of its
-// queue or of the first above it that says them, else the policy's; at most the least Max.
-func (w *world) timesOf(given *Workload, form *Form, policy *Policy) cluster.Times {
-	own, bound, most := given.Duration, given.TimeLimit, int64(cluster.Never)
-	levels := []*Durations{}
-	for id := form.Queue; id != ""; {
-		at := slices.IndexFunc(w.state.Queues, func(q Queue) bool { return q.ID == id })
-		if at < 0 {
-			break
-		}
-		levels, id = append(levels, &w.state.Queues[at].Durations), w.state.Queues[at].Parent
-	}
-	for _, d := range append(levels, &policy.Durations) {
-		if !own.Given() {
-			own = d.Default
-		}
-		if !bound.Given() {
-			bound = d.DefaultLimit
-		}
-		most = min(most, span(d.Max, cluster.Never))
-	}
+// durations are those of work of a queue that does not say them itself (B1), with what the queues
+// above it and the policy say.
+type durations struct {
+	duration, limit quota.Bound
+	most            int64 // the least Max, in microseconds
+}
+
+// orOf is what is said, and of what is not, what those above say; the least Max holds.
+func (d *Durations) orOf(above durations) durations {
+	return durations{cmp.Or(d.Default, above.duration), cmp.Or(d.DefaultLimit, above.limit), min(span(d.Max, cluster.Never), above.most)}
+}
+
+// timesOf are the duration and the limit of a form of a workload that is in a queue of the pool
+// (B1): its own, else those of its queue or of the first above it that says them, else the policy's; at
+// most the least Max.
+func (p *pool) timesOf(given *Workload, form *Form, q int32) cluster.Times {
+	said := &p.durations[q]
+	bound, most := cmp.Or(given.TimeLimit, said.limit), said.most
 	limit := min(span(bound, cluster.Never), most)
-	expected := span(own, cluster.Never)
+	expected := span(cmp.Or(given.Duration, said.duration), cluster.Never)
 	out := cluster.Times{Duration: min(expected, limit), Limit: limit}
 	if given.FixedWork > 0 {
 		out.Fixed, out.Rest = true, taskTime(given.FixedWork)-taskTime(given.WorkDone)
 		out.Duration = out.Lasts(int32(form.fewest()))
 	}
-	if policy.Reserve.Backfill != 0 {
+	if p.given.Reserve.Backfill != 0 {
 		out.Least = given.MinDuration * cluster.Second
 	}
 	return out

@@ -130,14 +130,18 @@ func (w *world) newTasks(n int) []cluster.Holding {
 	return out
 }
 
+// leafOf is the queue of a form of the workload.
+func (w *world) leafOf(k *Workload, queue string) cluster.Leaf {
+	at, ok := w.leaf[queue]
+	if !ok && len(w.pools) > 1 { // the implicit queue of a pool without queues
+		at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
+	}
+	return at
+}
+
 // compileForm compiles one form in the pool of its queue.
 func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
-	at, ok := w.leaf[given.Queue]
-	if !ok { // the implicit queue of a pool without queues
-		if len(w.pools) > 1 {
-			at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
-		}
-	}
+	at := w.leafOf(k, given.Queue)
 	if !w.foresees && w.isEarly(k) {
 		given = given.notSubmitted()
 	}
@@ -147,7 +151,7 @@ func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 	out.Final = c.pool.given.ends(k)
 	var err error
 	if c.times = cluster.Unknown; w.foresees || c.pool.Policy.Reserve.Depth > 0 || len(c.pool.Reserved) > 0 {
-		c.times = w.timesOf(k, given, c.pool.given)
+		c.times = c.pool.timesOf(k, given, at.Queue)
 	}
 	if c.stranger, c.closed = nil, nil; len(c.pool.Reserved) > 0 {
 		c.stranger = c.pool.strangerTo(w.state, k.ID, at.Queue)

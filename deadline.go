@@ -12,23 +12,8 @@ import (
 
 // timesInFirst are the duration and the limit of a workload in its first form.
 func (w *world) timesInFirst(k *Workload) cluster.Times {
-	form := formOf(k, 0)
-	return w.timesOf(k, &form, w.policyInFirst(k))
-}
-
-// policyInFirst is the policy of the pool of a workload's first form.
-func (w *world) policyInFirst(k *Workload) *Policy {
-	policy := new(Policy)
-	if at, ok := w.leaf[k.Queue]; ok {
-		policy = w.pools[at.Pool].given
-	} else {
-		for _, p := range w.pools {
-			if len(w.pools) == 1 || p.id == k.Pool {
-				policy = p.given
-			}
-		}
-	}
-	return policy
+	form, at := formOf(k, 0), w.leafOf(k, k.Queue)
+	return w.pools[at.Pool].timesOf(k, &form, at.Queue)
 }
 
 // latestStart is when what takes so long must start to meet a deadline, as far as it is known how

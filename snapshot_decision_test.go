@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -421,5 +422,27 @@ func TestDeskCancelled(t *testing.T) {
 	cancel()
 	if d, err := s.DecideContext(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// A pool that promises, and that no workload has ever been of, decides after a workload of
+// another pool has gone: of what is gone nobody asks anything.
+func TestPromisesAfterOthersHaveGone(t *testing.T) {
+	node := func(pool string) allot.Node {
+		return allot.Node{ID: pool, Devices: []allot.Device{{}}}
+	}
+	pool := func(id string) allot.Pool {
+		return allot.Pool{ID: id, Nodes: allot.NodeSet{IDs: []string{id}}}
+	}
+	s := &allot.State{Now: time.Unix(1000, 0).UTC(), Nodes: []allot.Node{node("a"), node("b")}, Pools: []allot.Pool{pool("a"), pool("b")}}
+	s.Pools[0].Policy.Reserve.Backfill = queue.EASY
+	s.Workloads = []allot.Workload{{ID: "w", Pool: "b", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}}}
+	snapshot := mustSnapshot(t, s)
+	if got := mustDecide(t, snapshot).Actions(); len(got) != 1 {
+		t.Errorf("%d actions, want the start of w", len(got))
+	}
+	snapshot = mustWith(t, snapshot, allot.Change{Remove: allot.Removal{Workloads: []string{"w"}}})
+	if got := mustDecide(t, snapshot).Actions(); len(got) != 0 {
+		t.Errorf("%d actions with nobody there", len(got))
 	}
 }

@@ -2,14 +2,17 @@ package explain
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim/scenario"
 )
 
@@ -207,5 +210,35 @@ func checkPlayedOn(t *testing.T, s *allot.State, p *allot.Plan, f *Forecast) {
 		}
 	case f.Start.Equal(s.Now) && !leaves:
 		t.Errorf("%v, which the plan has refused\n%s\n%v", f, scenario.Format(s), p)
+	}
+}
+
+// B1, M1, O4: what queues say for those below them is read from the uppermost down, once per queue: in a
+// tree of 10,000 levels who looked up from each, and for each queue through all of them, would
+// take minutes. The durations are those of the nearest queue that says them, and the least maximum holds.
+func TestForecastsBelowManyQueues(t *testing.T) {
+	const levels, jobs = 10_000, 100
+	name := func(i int) string { return fmt.Sprintf("q%05d", i) }
+	s := &allot.State{Now: time.Unix(0, 0).UTC(), Nodes: []allot.Node{{ID: "n", Devices: make([]allot.Device, 1)}}}
+	for i := range levels {
+		s.Queues = append(s.Queues, allot.Queue{ID: name(i)})
+		if i > 0 {
+			s.Queues[i].Parent = name(i - 1)
+		}
+	}
+	s.Queues[0].Durations = allot.Durations{Default: quota.Of(1), Max: quota.Of(500)}
+	s.Queues[levels/2].Durations = allot.Durations{Default: quota.Of(800), Max: quota.Of(600)}
+	for i := range jobs {
+		w := allot.Workload{ID: fmt.Sprintf("w%02d", i), Queue: name(levels - 1), PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}}
+		s.Workloads = append(s.Workloads, w)
+	}
+	told, err := Forecasts(t.Context(), decide(t, s), jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range told { // the first of all has started
+		if want := s.Now.Add(time.Duration(i+1) * 500 * time.Second); !told[i].Start.Equal(want) {
+			t.Fatalf("%s starts at %v, want %v", told[i].Workload, told[i].Start, want)
+		}
 	}
 }

@@ -54,8 +54,11 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 
 // isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
 func (s laying) isOfThose(k *cluster.Work, form int16) bool {
+	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) { // who holds something waits for a part
+		return false // and what has gone is of no definition
+	}
 	r, f, d := &s.pool.Policy.Reserve, s.world.FormOf(k, form), s.world.Definition(k, form)
-	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) || !d.Verdict.OK { // who holds something waits for a part
+	if !d.Verdict.OK {
 		return false
 	}
 	if r.GangsOnly && d.Unit.Tasks() < 2 || f.Priority < r.FromPriority {
