@@ -50,10 +50,12 @@ func (p *pool) compileReserved(w *world) {
 // is reserved, and those below it.
 func (p *pool) membersOf(s *State, r *Reservation) []bool {
 	members := make([]bool, len(p.queues))
-	for q := range members {
-		for up := int32(q); up >= 0 && r.Queue != "" && !members[q]; up = p.Parent[up] {
-			members[q] = p.queues[up] >= 0 && s.Queues[p.queues[up]].ID == r.Queue
-		}
+	if r.Queue == "" {
+		return members
+	}
+	for q := range p.topDown {
+		up, source := p.Parent[q], p.queues[q]
+		members[q] = up >= 0 && members[up] || source >= 0 && s.Queues[source].ID == r.Queue
 	}
 	return members
 }

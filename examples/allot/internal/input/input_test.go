@@ -254,3 +254,25 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
+
+// V1: what follows the document is a fault: who reads a state is not to take for read what nobody has.
+func TestTrailing(t *testing.T) {
+	for _, text := range []string{
+		"version: 1\n---\nnodes: [{id: a}]\n",
+		`{"version":1} {"version":1}`,
+		"{\"version\":1}\n{\"version\":1,\"nodes\":[{\"id\":\"a\"}]}",
+		`{"version":1}x`,
+		`{"version":1}]`,
+	} {
+		_, err := State([]File{{"f", []byte(text)}})
+		var faulty *Error
+		if !errors.As(err, &faulty) || faulty.Faults[0].Code != allot.FaultTrailing {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"---\nversion: 1\n", "version: 1\n...\n", "version: 1\n# end\n"} {
+		if _, err := State([]File{{"f", []byte(text)}}); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -347,8 +347,15 @@ func parse(f File) (*yaml.Node, *Fault) {
 		return nil, &Fault{f.Name, 0, allot.Fault{Path: "$", Code: allot.FaultTooMany, Want: "must have at most " + strconv.Itoa(maxSeparators) +
 			" commas, colons, lines and the like, or be right JSON in the exact form"}}
 	}
-	var tree yaml.Node
-	if err := yaml.Unmarshal(f.Data, &tree); err != nil {
+	var tree, more yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(f.Data))
+	if err := documents.Decode(&tree); err != nil && err != io.EOF {
+		return nil, syntax(f.Name, err)
+	}
+	switch err := documents.Decode(&more); { // what nobody reads must not be taken for read
+	case err == nil:
+		return nil, &Fault{f.Name, more.Line, allot.Fault{Path: "$", Code: allot.FaultTrailing, Want: "must be one document, and another follows"}}
+	case err != io.EOF:
 		return nil, syntax(f.Name, err)
 	}
 	if tree.Kind != yaml.DocumentNode || len(tree.Content) != 1 {
