@@ -296,7 +296,7 @@
 //
 // For every strategy in use the index keeps a ranking: each node's level and,
 // per level, a bitmap over positions. Levels follow from the state of the node,
-// and a change moves one bit. For every shape it keeps the set of nodes that
+// and a change moves one bit once a search asks for the ranking again. For every shape it keeps the set of nodes that
 // would take the task when empty (computed once: labels only for keys that
 // selectors name, the rest per kind of node), the subset that may take it now,
 // and a cursor per level. A Find walks the levels in the strategy's order and
@@ -355,8 +355,8 @@
 // and claims likewise, and twice that once [Index.AfterRelease] has been asked for,
 // which takes O(n) the first time. Where nothing is releasing and claimed, none of it
 // is there. Find:
-// O(levels) and one test of a node, amortised; every node may be tested once
-// more per shape after each Give or Undo there. Where there are domains, BinPack and
+// O(levels), and for the nodes that changed since the last Find by the same ranking O(changes), at most O(n);
+// and one test of a node, amortised; every node may be tested once more per shape after each Give or Undo there. Where there are domains, BinPack and
 // Spread: O(changed nodes × (log n + levels)) for the nodes that changed since the last
 // Find of the shape, as a match seldom looks at the domains, at worst a factor of the
 // levels more; and 9 to 17 bytes a node and shape. A strategy that scores: O(changed

@@ -458,6 +458,28 @@ func TestManyArrivals(t *testing.T) {
 	}
 }
 
+// A ranking that lags behind more changes than are remembered ranks every node again.
+func TestManyChanges(t *testing.T) {
+	nodes := make([]Node, 100)
+	for v := range nodes {
+		nodes[v] = plain(gpus(2), 10)
+	}
+	x := mustIndex(t, nodes...)
+	one := Request{Set: -1, Devices: 1}
+	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p.Node != 0 {
+		t.Fatalf("got %v %v, want an idle node", p, ok)
+	}
+	mustTake(t, x, one, Place{Node: 31, Devices: 1})
+	for range 100 {
+		m := x.Mark()
+		mustTake(t, x, one, Place{Node: 0, Devices: 1})
+		x.Undo(m)
+	}
+	if p, ok := x.Find(x.Shape(one), BinPack); !ok || p != (Place{Node: 31, Devices: 2}) {
+		t.Errorf("got %v %v, want the used node", p, ok)
+	}
+}
+
 // Find, Take, Give and Undo do not allocate.
 func TestNoAllocation(t *testing.T) {
 	x := mustIndex(t, gpuNodes(100)...)

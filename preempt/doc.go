@@ -198,7 +198,8 @@
 //
 // What is asked again costs less. The price of a node for a single task, what it offers a
 // gang that preempts, and what would move from it are kept, and asked anew where units came
-// or went. Whom a reclaim takes first on a node is kept too, as long as the class, the saturation
+// or went; what of it cannot serve is kept both for when some find other places and for when
+// they find none. Whom a reclaim takes first on a node is kept too, as long as the class, the saturation
 // and the excess of the leaves of those who stand there are the same; else a gang that reclaims
 // asks every node, as each start changes what may be taken. Of a single task's prices the least is found
 // among those of each queue and size, which are a heap each.

@@ -94,7 +94,10 @@ func (s *search) inOrder(a, b UnitID) int {
 	if a == b {
 		return 0
 	}
-	if x, y := &s.room.state[a], &s.room.state[b]; x.leaf == y.leaf && x.charge == y.charge && x.charge > 0 && s.ask.reclaims() {
+	if !s.ask.reclaims() {
+		return s.room.better(b, a)
+	}
+	if x, y := &s.room.state[a], &s.room.state[b]; x.leaf == y.leaf && x.charge == y.charge && x.charge > 0 {
 		if x.priority != y.priority {
 			return cmp.Compare(x.priority, y.priority)
 		}

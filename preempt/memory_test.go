@@ -319,6 +319,47 @@ func TestMemoryOfBarredNodes(t *testing.T) {
 	}
 }
 
+// What is judged of a node stands as long as the same shapes find a place, and again when they do: h0 and h1 find
+// one while k1 and m1 are gone, as often as they are. So it is, too, with more shapes than are told apart, of which
+// that of s always finds one.
+func TestMemoryOfTurns(t *testing.T) {
+	for _, others := range []int{0, 64} {
+		from := others / 2
+		text := "nodes" + strings.Repeat(" 2", from+9) + " | queue a quota=9 | queue b quota=9"
+		for n := range others {
+			text += fmt.Sprintf(" | run b/o%d gpu=%.3f on=%d", n, 0.9+float64(n)/1000, n/2)
+		}
+		if others > 0 {
+			text += fmt.Sprintf(" | run b/s gpu=0.03 on=%d", from-1)
+		}
+		text += fmt.Sprintf(" | run b/h0 gpu=0.4 on=%d | run b/h1 gpu=0.4 on=%[1]d | run b/i gpu=1 on=%[1]d", from)
+		for n, name := range []string{"k", "m"} {
+			text += fmt.Sprintf(" | run b/%s0 gpu=0.6 on=%d | run b/%[1]s1 gpu=0.4 on=%[2]d | run b/%[1]s2 gpu=1 on=%[2]d", name, from+7+n)
+		}
+		for n := from + 1; n < from+7; n++ {
+			text += fmt.Sprintf(" | run b/j%d gpu=0.9 on=%d | run b/l%d gpu=0.9 on=%d", n, n, n, n)
+		}
+		l := lifeOf(text + " | wait a/w gpu=1 like=4")
+		find := func(turn int, want ...string) {
+			p, _, _ := l.room.Find(l.preemptor, move)
+			if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, want) {
+				t.Errorf("%d others, turn %d: %v move, not %v", others, turn, got, want)
+			}
+		}
+		for turn := range 3 {
+			find(turn)
+			before := l.mark()
+			for _, id := range slices.Clone(l.alive) {
+				if name := l.works[l.room.Unit(id).Work]; name == "k1" || name == "m1" {
+					l.evict(t, id)
+				}
+			}
+			find(turn, "h0+0", "h1+0")
+			l.back(before)
+		}
+	}
+}
+
 // alikeTake has preemptors that are alike start one after the other, and says whom each
 // has to take.
 func (l *life) alikeTake(t *testing.T, mode preempt.Mode, wants ...[]string) {

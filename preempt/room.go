@@ -158,6 +158,7 @@ type scratch struct {
 	ids     []UnitID // slabs that lists are cut from
 	classes []int8
 	nodes   []int32
+	cases   []Justification
 	// nodesTried are those on which the last trials of moves placed something, shapesTried
 	// what they looked for places for.
 	nodesTried  []int32

@@ -480,7 +480,7 @@ func (s *search) proposal() Proposal {
 	if ids := s.best.ids; len(ids) == 1 && s.best.beside == 0 && s.ask.mode != Consolidate { // nothing goes before it
 		u := r.units[ids[0]]
 		r.Effort.Spend(2 * (len(u.Tasks) + r.climb[u.Leaf])) // as taking it, and putting it back
-		out.Justifications = []Justification{r.caseOf(s.ask, ids[0])}
+		out.Justifications, r.scratch.cases = cut(r.scratch.cases, []Justification{r.caseOf(s.ask, ids[0])})
 		return out
 	}
 	t := r.begin(s.ask, s.fit, s.best.kind)
