@@ -52,6 +52,10 @@ func (v viewer) Instant(micros int64) time.Time { return timeOf(micros) }
 
 // workOf is the index of a workload by ID.
 func (w *world) workOf(id string) (int32, bool) {
+	if w.slots != nil {
+		i, known := w.slots[id]
+		return i, known
+	}
 	i, known := slices.BinarySearchFunc(w.Works, id, func(k cluster.Work, id string) int {
 		return strings.Compare(w.source(&k).ID, id)
 	})

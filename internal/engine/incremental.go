@@ -39,6 +39,8 @@ type Incremental struct {
 	built        int // Incremental.Gathered when it was built
 	alive        int // holdings that are somebody's
 
+	// standing is the decision that the world stays at, if it does, see Stay.
+	standing *standing
 	// journal is that of the decision at hand; both are kept for their memory.
 	journal    cluster.Journal
 	spareMoves []orderMove
@@ -277,17 +279,25 @@ var ErrCut = errors.New("allot: the searches of an incremental decision cost too
 func (t *Incremental) resumeEffort() {
 	for _, q := range t.pools {
 		p := q.pool
-		most := cluster.EffortOf(len(p.Nodes) + q.size)
-		if p.Searching().Spent() > most/2 || !p.Searching().Sure() {
-			p.Searching().Renew(most)
-			p.Changes++
-			p.Freed++
-			preempt.ForgetAnswers(p.Room)
+		if most := q.mostEffort(); p.Searching().Spent() > most/2 || !p.Searching().Sure() {
+			q.forget()
 		} else {
 			p.Searching().Resume(most, p.Changes != q.resumed) // what was refused stands until then
 		}
 		q.resumed = p.Changes
 	}
+}
+
+// mostEffort is as many steps as a solve from scratch has for the pool's searches.
+func (q *incrementalPool) mostEffort() int64 { return cluster.EffortOf(len(q.pool.Nodes) + q.size) }
+
+// forget has a pool find out anew what its searches have found out.
+func (q *incrementalPool) forget() {
+	p := q.pool
+	p.Searching().Renew(q.mostEffort())
+	p.Changes++
+	p.Freed++
+	preempt.ForgetAnswers(p.Room)
 }
 
 // cut says whether some search was, or would perhaps be in a solve from scratch, which asks
