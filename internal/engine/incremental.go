@@ -74,6 +74,7 @@ func NewIncremental(w *cluster.World) *Incremental {
 		t.pools = append(t.pools, newDeskPool(p, solverAt(w, int32(i))))
 		p.Demand = division.NewDemands(p)
 	}
+	t.reserve()
 	for i := range w.Works {
 		w.Works[i].Rank = int64(i) * RankGap
 		if t.Settle(int32(i)) != nil {
@@ -84,6 +85,17 @@ func NewIncremental(w *cluster.World) *Incremental {
 		return nil
 	}
 	return t
+}
+
+// reserve has memory for what the workloads hold.
+func (t *Incremental) reserve() {
+	w, lives, holdings := t.world, 0, 0
+	for i := range w.Works {
+		if n := len(w.Works[i].Tasks); n > 0 {
+			lives, holdings = lives+1, holdings+n
+		}
+	}
+	w.Live, w.Holdings = slices.Grow(w.Live, lives), slices.Grow(w.Holdings, holdings)
 }
 
 // Suits says whether the policies are still such that it can decide by them.
@@ -259,7 +271,8 @@ func (t *Incremental) Rest() bool {
 			clear(q.quiet) // settings are others
 			q.newOrders(t.world)
 		}
-		for _, leaf := range q.used {
+		slices.Sort(q.used) // of a world that is new, everybody has changed it
+		for _, leaf := range slices.Compact(q.used) {
 			q.touch(leaf)
 		}
 		q.used = q.used[:0]
