@@ -136,7 +136,8 @@ func (d *Decision) giveUp() *follower {
 
 // fromScratch decides in a world of its own.
 func (d *Decision) fromScratch(ctx context.Context, victims view.Victims) error {
-	w, err := compile(d.snapshot.nouns.state())
+	n := &d.snapshot.nouns
+	w, err := compileWith(n.frame(), n.works(), false)
 	if err != nil {
 		return err
 	}

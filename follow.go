@@ -115,7 +115,7 @@ func (d *followers) giveBack(t *follower) {
 
 // newFollower compiles a version; nil if its policies are not for one.
 func newFollower(n *nouns) *follower {
-	w, err := compile(n.state())
+	w, err := compileWith(n.frame(), n.works(), false)
 	if err != nil {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 			delete(touched, i)
 			t.Drop(i)
 			w.forget(i)
-			w.state.Workloads[i] = Workload{}
+			w.workloads[i] = new(Workload)
 		case c.Before == nil:
 			came = append(came, c.After.ID)
 		}
@@ -283,7 +283,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 	}
 	for _, c := range changed { // some say of others that they are behind them
 		if c.After != nil {
-			w.state.Workloads[t.slots[c.After.ID]] = *c.After
+			w.workloads[t.slots[c.After.ID]] = c.After
 		}
 	}
 	for _, c := range changed {
@@ -293,7 +293,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *nouns, touch
 		i := t.slots[c.After.ID]
 		touched[i] = true
 		rank := w.Works[i].Rank
-		if w.compileWork(i, i) != nil {
+		if w.compileWork(i) != nil {
 			return false
 		}
 		w.Works[i].Rank = rank

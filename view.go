@@ -141,7 +141,8 @@ func (d *Decision) View(ctx context.Context, victims view.Victims, look func(vie
 // (B10). Nothing is decided, and what the plan promises stands. The error is the context's or tells of a fault of
 // the library.
 func (s *Snapshot) Foresee(ctx context.Context, ahead view.Ahead) ([]PlannedReservation, error) {
-	w, err := compileFor(s.orZero().nouns.state(), true)
+	n := &s.orZero().nouns
+	w, err := compileWith(n.frame(), n.works(), true)
 	if err != nil {
 		return nil, err
 	}
