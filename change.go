@@ -202,11 +202,27 @@ func nodesOf(k *Workload) []string {
 
 // state lists the objects by ID, sharing what is in them.
 func (n *objects) state() *State {
+	s := n.frame()
+	s.Workloads = listed(n.workloads)
+	return s
+}
+
+// frame is the state without its workloads, which are many and large.
+func (n *objects) frame() *State {
 	return &State{
 		Now: n.now, Revision: n.revision, Levels: append([]Level(nil), n.levels...),
 		Nodes: listed(n.nodes), Pools: listed(n.pools), Queues: listed(n.queues),
-		Workloads: listed(n.workloads), Budgets: listed(n.budgets), Reservations: listed(n.reserved),
+		Budgets: listed(n.budgets), Reservations: listed(n.reserved),
 	}
+}
+
+// works are the workloads by ID, which nobody may modify.
+func (n *objects) works() []*Workload {
+	out := make([]*Workload, 0, n.workloads.Len())
+	for e := range n.workloads.All() {
+		out = append(out, e)
+	}
+	return out
 }
 
 func listed[T any](t table.Table[T]) []T {

@@ -33,10 +33,10 @@ type bounds struct {
 
 // checkWhole checks all, in the words of [Check], and finds the bounds.
 func checkWhole(n *objects) (bounds, error) {
-	c := &checker{s: n.state()}
+	c := &checker{s: n.frame(), workloads: n.works()}
 	c.state()
 	if len(c.faults) > 0 {
-		return bounds{}, &InvalidError{Faults: sortByPlace(c.faults)}
+		return bounds{}, Check(n.state()) // which names the workloads
 	}
 	c.smallestMemory(0)
 	b := bounds{requested: c.requested, tasks: c.tasks, longest: c.longest, named: namedNodes(c.s), least: c.leastNodes()}

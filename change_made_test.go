@@ -43,8 +43,8 @@ func TestChangedSince(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := table.Differences(before.nouns.workloads, after.nouns.workloads)
-		if got := after.nouns.changedSince(before.nouns.workloads); !slices.Equal(got, want) || after.nouns.made.from != before.nouns.workloads {
+		want := table.Differences(before.objects.workloads, after.objects.workloads)
+		if got := after.objects.changedSince(before.objects.workloads); !slices.Equal(got, want) || after.objects.made.from != before.objects.workloads {
 			t.Errorf("%d are changed, not %d", len(got), len(want))
 		}
 		// Of another version it is found out; a snapshot that no change has made knows nothing.
@@ -53,7 +53,7 @@ func TestChangedSince(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, pair := range [][2]*Snapshot{{before, later}, {later, before}, {new(Snapshot).orZero(), before}} {
-			if got := pair[1].nouns.changedSince(pair[0].nouns.workloads); !slices.Equal(got, table.Differences(pair[0].nouns.workloads, pair[1].nouns.workloads)) {
+			if got := pair[1].objects.changedSince(pair[0].objects.workloads); !slices.Equal(got, table.Differences(pair[0].objects.workloads, pair[1].objects.workloads)) {
 				t.Errorf("%d are changed since another version", len(got))
 			}
 		}

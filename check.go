@@ -54,7 +54,7 @@ func Check(s *State) error {
 	if s == nil {
 		return nil
 	}
-	c := checker{s: s}
+	c := checker{s: s, workloads: pointers(s.Workloads)}
 	c.state()
 	if len(c.faults) == 0 {
 		return nil
@@ -65,8 +65,9 @@ func Check(s *State) error {
 // A checker walks a State once, object by object. Each object has a function that
 // gets the object's path; a path becomes text only when a fault is found.
 type checker struct {
-	s      *State
-	faults []placed
+	s         *State
+	workloads []*Workload // its own, which s need not have
+	faults    []placed
 
 	levels map[string]placement.Level // by name, that of the nodes included
 	nodes  map[string]int32           // by ID: index in the State
@@ -87,6 +88,15 @@ type checker struct {
 	tasksIn   []int64          // by pool: those of its workloads
 	names     map[string]int32 // scratch: names of a form
 	ledger    ledger           // what tasks hold; nil while there is no task
+}
+
+// pointers are those to the entries of a list.
+func pointers(list []Workload) []*Workload {
+	out := make([]*Workload, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
 }
 
 // none is the index of what is absent or faulty.

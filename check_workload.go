@@ -9,7 +9,7 @@ import (
 )
 
 func (c *checker) checkWorkloads(at *path) {
-	workloads := c.s.Workloads
+	workloads := c.workloads
 	list := at.field("workloads")
 	// Sorted IDs need no map, and a large host sorts.
 	for i := 1; i < len(workloads); i++ {
@@ -20,7 +20,7 @@ func (c *checker) checkWorkloads(at *path) {
 	}
 	for i := range workloads {
 		below := list.at(i)
-		c.checkWorkload(&below, &workloads[i])
+		c.checkWorkload(&below, workloads[i])
 	}
 	c.checkSums(&list, &c.requested, "request")
 	if c.tasks > maxTasks {

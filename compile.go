@@ -13,13 +13,14 @@ import (
 // A world is a compiled State: the core's world, and the names of what is in it.
 type world struct {
 	*cluster.World
-	state *State
+	// state need not have the workloads: workloads are those of the works.
+	state     *State
+	workloads []*Workload
 	// foresees: it is of a forecast (B10), in which every pool knows of durations, and of what waits for its
 	// time what it asks for then.
 	foresees bool
 	pools    []*pool // by ID
 	nodeID   map[string]int32
-	order    []int32 // of the workloads, by ID
 	leaf     map[string]cluster.Leaf
 	forms    []formCompiler             // by pool
 	levels   map[string]placement.Level // by name, that of the nodes included
@@ -81,7 +82,7 @@ func (w *world) setNames(k *cluster.Work, i int16) []string {
 	return w.pools[f.Pool].setNames[f.Definition]
 }
 
-func (w *world) source(k *cluster.Work) *Workload { return &w.state.Workloads[k.Source] }
+func (w *world) source(k *cluster.Work) *Workload { return w.workloads[k.Source] }
 
 // micros is a time as the engine has it, in microseconds; unset is before all others.
 func micros(t time.Time) int64 {
@@ -108,12 +109,19 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 }
 
 // compile turns a State that Check has passed into a world.
-func compile(s *State) (*world, error) { return compileFor(s, false) }
+func compile(s *State) (*world, error) {
+	works := pointers(s.Workloads)
+	for i, at := range byID(s.Workloads, func(k *Workload) string { return k.ID }) {
+		works[i] = &s.Workloads[at]
+	}
+	return compileWith(s, works, false)
+}
 
-// compileFor is compile, or with foresees for a forecast (B10).
-func compileFor(s *State, foresees bool) (*world, error) {
+// compileWith is compile of a state with these workloads, by ID, or with foresees for a
+// forecast (B10).
+func compileWith(s *State, works []*Workload, foresees bool) (*world, error) {
 	w := &world{
-		World: &cluster.World{Now: micros(s.Now)}, state: s, foresees: foresees, owners: make(map[string]int32, len(s.Budgets)),
+		World: &cluster.World{Now: micros(s.Now)}, state: s, workloads: works, foresees: foresees, owners: make(map[string]int32, len(s.Budgets)),
 		classNumbers: make(map[string]int32), resourceNumbers: make(map[string]int32),
 	}
 	compileBudgets(w)

@@ -81,8 +81,7 @@ func (w *world) compileResources() {
 	// A workload may have forms in several pools: its resources are known to
 	// every pool, which costs nothing where they are not used.
 	requested := make(map[string]bool)
-	for i := range s.Workloads {
-		k := &s.Workloads[i]
+	for _, k := range w.workloads {
 		addRequested(requested, k.PodSets)
 		for f := range k.Alternatives {
 			addRequested(requested, k.Alternatives[f].PodSets)

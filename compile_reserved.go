@@ -68,8 +68,7 @@ func (p *pool) markNamed(w *world) {
 			by[id] = append(by[id], i)
 		}
 	}
-	for i := range w.state.Workloads {
-		k := &w.state.Workloads[i]
+	for _, k := range w.workloads {
 		for _, r := range by[k.ID] {
 			mark := func(queue string) {
 				if at, ok := w.leaf[queue]; ok && w.pools[at.Pool] == p {

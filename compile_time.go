@@ -114,24 +114,16 @@ func (w *world) behind(name string) int32 {
 	i, known := w.slots[name]
 	if w.slots == nil {
 		var at int
-		at, known = slices.BinarySearchFunc(w.order, name, func(i int32, name string) int {
-			return cmp.Compare(w.state.Workloads[i].ID, name)
+		at, known = slices.BinarySearchFunc(w.workloads, name, func(k *Workload, name string) int {
+			return cmp.Compare(k.ID, name)
 		})
 		i = int32(at)
 	}
-	if !known || w.sourceOf(i).Reserved == nil {
+	if !known || w.workloads[i].Reserved == nil {
 		return 0
 	}
 	w.SomeBehind = true
 	return i + 1
-}
-
-// sourceOf is a workload of the state, that of a work which need not have been read yet.
-func (w *world) sourceOf(i int32) *Workload {
-	if w.slots == nil {
-		return &w.state.Workloads[w.order[i]]
-	}
-	return &w.state.Workloads[i]
 }
 
 // taskTime is a number of task-seconds in task-microseconds; what is beyond is cut to the most.

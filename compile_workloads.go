@@ -14,17 +14,14 @@ import (
 
 // compileWorkloads compiles every workload, its forms and what it holds.
 func (w *world) compileWorkloads() error {
-	s := w.state
-	order := byID(s.Workloads, func(k *Workload) string { return k.ID })
-	w.Works = make([]cluster.Work, len(order))
-	w.order = order
+	w.Works = make([]cluster.Work, len(w.workloads))
 	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
 		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
 		p.interned, p.timeless, p.requests = make(map[string]int32), make(map[string]int32), make(map[string]cluster.Shape)
 	}
-	for i, source := range order {
-		if err := w.compileWork(int32(i), source); err != nil {
+	for i := range w.workloads {
+		if err := w.compileWork(int32(i)); err != nil {
 			return err
 		}
 		w.Enlist(int32(i))
@@ -34,9 +31,9 @@ func (w *world) compileWorkloads() error {
 }
 
 // compileWork compiles one workload and its forms.
-func (w *world) compileWork(i, source int32) error {
-	given, k := &w.state.Workloads[source], &w.Works[i]
-	*k = cluster.Work{Source: source, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
+func (w *world) compileWork(i int32) error {
+	given, k := w.workloads[i], &w.Works[i]
+	*k = cluster.Work{Source: i, Live: -1, Submitted: micros(given.Submitted), Rare: w.newRare(given)}
 	w.noteTimed(i, given)
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}

@@ -21,11 +21,12 @@ var ErrUnknown = errors.New("allot: not in the state")
 // when it is asked for. It stays as it is whatever becomes of the snapshot, and
 // is safe for concurrent use.
 //
-// What is asked for beside the actions is found out by deciding once more in
-// full, once; from then on the decision keeps the whole compiled state in
-// memory. A caller that needs all of it takes [Decision.Plan]. Package explain answers
-// further questions; how victims were chosen is found out when it is asked, by one more
-// solve.
+// What is asked for beside the actions is read in a world that has been decided upon
+// in full. The first question has the world that the snapshot's decisions are made in stay
+// as it is after this one, until the next decision of any version needs it; then what is
+// asked next decides once more. A caller that needs all of it takes [Decision.Plan]. More questions
+// are those of package explain; how victims were chosen is found out when it is asked, by
+// deciding once more.
 type Decision struct {
 	snapshot *Snapshot
 	actions  []Action
@@ -36,18 +37,20 @@ type Decision struct {
 	incremental  bool
 
 	lock sync.Mutex
-	// world and found are of the full solve, nil until something needs it; cost is
-	// what it cost before reasons were asked for.
-	world *world
-	found *cluster.Decision
-	cost  Work
+	// world and found are of the decision in full, nil until something needs it; cost is
+	// what it cost when it was made first, before anybody asked for reasons. borrowed is
+	// the follower whose world it is; nil where it was made from scratch.
+	world    *world
+	found    *cluster.Decision
+	cost     *Work
+	borrowed *follower
 	// seen is the view of them, once package explain has asked.
 	seen *decisionView
 }
 
 // decide finds the actions: incrementally, or from scratch where that cannot be.
 func (d *Decision) decide(ctx context.Context) error {
-	if t := d.snapshot.followers.take(&d.snapshot.objects); t != nil {
+	if t := d.snapshot.followers.take(&d.snapshot.objects, 1); t != nil {
 		found, err := t.Decide(ctx)
 		if err == nil {
 			var plan Plan
@@ -60,7 +63,7 @@ func (d *Decision) decide(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.inFull(ctx); err != nil {
+	if err := d.fromScratch(ctx, view.Victims{}); err != nil {
 		return err
 	}
 	var plan Plan
@@ -70,12 +73,12 @@ func (d *Decision) decide(ctx context.Context) error {
 	return nil
 }
 
-// inFull solves from scratch, once. The lock is held, or d is not shared yet. A
-// context that has ended is an error also where nothing is left to do.
+// inFull has the world be as it is after the decision. The lock is held. A context that has
+// ended is an error also where nothing is left to do.
 func (d *Decision) inFull(ctx context.Context) error { return d.inFullWith(ctx, view.Victims{}) }
 
 // inFullWith is inFull with a trace of how victims were chosen. Where that is not known of
-// them the state is solved once more: it comes to the same (S1).
+// them the state is decided upon once more: it comes to the same (S1).
 func (d *Decision) inFullWith(ctx context.Context, victims view.Victims) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -83,19 +86,83 @@ func (d *Decision) inFullWith(ctx context.Context, victims view.Victims) error {
 	if d.world != nil && d.world.traces(victims) {
 		return nil
 	}
-	w, err := compile(d.snapshot.objects.state())
+	if d.world == nil || d.borrowed != nil {
+		if t := d.follower(); t != nil && t.estranged {
+			d.snapshot.followers.giveBack(t)
+		} else if t != nil {
+			if err := d.stay(ctx, t, victims); !errors.Is(err, engine.ErrCut) {
+				return err
+			}
+		}
+	}
+	return d.fromScratch(ctx, victims)
+}
+
+// follower is the one that the decision has borrowed, at rest, or else another that is at its version.
+func (d *Decision) follower() *follower {
+	if d.borrowed != nil {
+		d.snapshot.followers.unlend(d)
+		return d.giveUp()
+	}
+	return d.snapshot.followers.take(&d.snapshot.objects, mostFollowers)
+}
+
+// stay has the world of a follower stay as it is after the decision, until somebody else
+// needs it.
+func (d *Decision) stay(ctx context.Context, t *follower, victims view.Victims) error {
+	t.world.trace(victims)
+	found, err := t.Stay(ctx)
+	if err != nil {
+		t.world.Traced = nil
+		d.snapshot.followers.giveBack(t)
+		return err
+	}
+	d.borrowed = t
+	d.isFound(t.world, found)
+	d.snapshot.followers.lend(d)
+	return nil
+}
+
+// giveUp has the follower that the decision has borrowed be at rest again; nil where that fails.
+func (d *Decision) giveUp() *follower {
+	t := d.borrowed
+	d.borrowed, d.world, d.found, d.seen = nil, nil, nil, nil
+	t.world.Traced = nil
+	if t.Leave() != nil {
+		return nil
+	}
+	return t
+}
+
+// fromScratch decides in a world of its own.
+func (d *Decision) fromScratch(ctx context.Context, victims view.Victims) error {
+	n := &d.snapshot.objects
+	w, err := compileWith(n.frame(), n.works(), false)
 	if err != nil {
 		return err
 	}
-	if len(victims.IDs) > 0 {
-		w.Traced = cluster.NewTrace(w.worksOf(victims.IDs), victims.Near)
-	}
+	w.trace(victims)
 	found, err := engine.Solve(ctx, w.World)
 	if err != nil {
 		return err
 	}
-	d.world, d.found, d.cost, d.seen = w, found, Work(found.Work), nil
+	d.isFound(w, found)
 	return nil
+}
+
+// isFound takes note of the decision in full.
+func (d *Decision) isFound(w *world, found *cluster.Decision) {
+	d.world, d.found, d.seen = w, found, nil
+	if d.cost == nil {
+		d.cost = (*Work)(&found.Work)
+	}
+}
+
+// trace has the world be decided upon with a trace of how the victims are chosen.
+func (w *world) trace(victims view.Victims) {
+	if w.Traced = nil; len(victims.IDs) > 0 {
+		w.Traced = cluster.NewTrace(w.worksOf(victims.IDs), victims.Near)
+	}
 }
 
 // traces says whether it is known how the victims were chosen.
@@ -140,13 +207,13 @@ func (d *Decision) Incremental() bool { return d.incremental }
 // last.
 func (d *Decision) Pending() iter.Seq2[Pending, error] {
 	return func(yield func(Pending, error) bool) {
-		w, err := d.full()
+		ids, err := d.mayWait()
 		if err != nil {
 			yield(Pending{}, err)
 			return
 		}
-		for i := range w.Works {
-			p, waits, err := d.pendingAt(int32(i))
+		for _, id := range ids {
+			p, waits, err := d.pending(context.Background(), id)
 			if (waits || err != nil) && !yield(p, err) || err != nil {
 				return
 			}
@@ -154,17 +221,31 @@ func (d *Decision) Pending() iter.Seq2[Pending, error] {
 	}
 }
 
-// full is the world in which all is known.
-func (d *Decision) full() (*world, error) {
+// mayWait are the IDs of those that may wait after the plan, sorted.
+func (d *Decision) mayWait() ([]string, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	err := d.inFull(context.Background())
-	return d.world, err
+	if err := d.inFull(context.Background()); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, i := range d.world.mayWait() {
+		ids = append(ids, d.world.source(&d.world.Works[i]).ID)
+	}
+	return ids, nil
 }
 
-func (d *Decision) pendingAt(i int32) (Pending, bool, error) {
+// pending is why a workload waits, if it does.
+func (d *Decision) pending(ctx context.Context, id string) (Pending, bool, error) {
 	d.lock.Lock() // finding reasons remembers answers in the world
 	defer d.lock.Unlock()
+	if err := d.inFull(ctx); err != nil {
+		return Pending{}, false, err
+	}
+	i, known := d.world.workOf(id)
+	if !known {
+		return Pending{}, false, fmt.Errorf("%w: workload %q", ErrUnknown, id)
+	}
 	return (&teller{world: d.world}).pendingAt(i)
 }
 
@@ -197,16 +278,7 @@ func (d *Decision) shares() ([]Share, error) {
 // telling first (X1); nil and no error if it does not wait. The error is the
 // context's, or wraps [ErrUnknown].
 func (d *Decision) Why(ctx context.Context, workload string) ([]Reason, error) {
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	if err := d.inFull(ctx); err != nil {
-		return nil, err
-	}
-	i, known := d.world.workOf(workload)
-	if !known {
-		return nil, fmt.Errorf("%w: workload %q", ErrUnknown, workload)
-	}
-	p, _, err := (&teller{world: d.world}).pendingAt(i)
+	p, _, err := d.pending(ctx, workload)
 	return p.Reasons, err
 }
 
@@ -217,11 +289,11 @@ func (d *Decision) Plan() (*Plan, error) {
 	if err := d.inFull(context.Background()); err != nil {
 		return nil, err
 	}
-	plan, err := d.world.write(d.found)
+	plan, err := d.world.writeOf(d.found, d.snapshot.objects.state())
 	if err != nil {
 		return nil, err
 	}
-	plan.Work = d.cost
+	plan.Work = *d.cost
 	for i := range plan.Pending {
 		plan.Pending[i].Reasons = cloneEach(plan.Pending[i].Reasons, cloneReason)
 	}

@@ -16,6 +16,10 @@ type follower struct {
 	at    objects
 	world *world
 	slots map[string]int32 // work by ID
+	// estranged: the nodes are not in use that were when the world was compiled. One that is
+	// lost is a cordoned one here, and what queues lend is told by the capacity of then: the
+	// same is decided, and told otherwise.
+	estranged bool
 }
 
 // followers are the idle ones of the versions of one snapshot. There are
@@ -23,6 +27,9 @@ type follower struct {
 type followers struct {
 	lock sync.Mutex
 	idle []*follower
+	// lent are the decisions whose questions are answered in the world of one, the longest
+	// lent first.
+	lent []*Decision
 	// pools and queues are those that were last found to be nothing for a follower, and
 	// unsuited for how many decisions more they are not looked at again: it may
 	// have been a workload that made them so.
@@ -35,19 +42,13 @@ type followers struct {
 // again whether there can be a follower.
 const unsuitedFor = 64
 
-// mostFollowers bounds the memory that idle followers keep.
+// mostFollowers bounds the memory that followers keep between decisions.
 const mostFollowers = 4
 
-// take gets a follower that is at the version, or nil if it cannot have one.
-func (d *followers) take(n *objects) *follower {
-	d.lock.Lock()
-	var t *follower
-	if last := len(d.idle) - 1; last >= 0 {
-		t, d.idle = d.idle[last], d.idle[:last]
-	}
-	unsuited := d.unsuited > 0 && d.pools == n.pools && d.queues == n.queues
-	d.unsuited = max(0, d.unsuited-1)
-	d.lock.Unlock()
+// take gets a follower that is at the version, or nil if it cannot have one. One that is
+// lent is taken back where none is idle and as many as said are lent.
+func (d *followers) take(n *objects, lent int) *follower {
+	t, unsuited := d.some(n, lent)
 	switch {
 	case unsuited:
 		return nil
@@ -62,17 +63,59 @@ func (d *followers) take(n *objects) *follower {
 	return t
 }
 
+// some is a follower at whatever version, if there is one, and whether the version is
+// known to be nothing for a follower.
+func (d *followers) some(n *objects, lent int) (t *follower, unsuited bool) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	unsuited = d.unsuited > 0 && d.pools == n.pools && d.queues == n.queues
+	d.unsuited = max(0, d.unsuited-1)
+	if last := len(d.idle) - 1; last >= 0 {
+		t, d.idle = d.idle[last], d.idle[:last]
+	} else if len(d.lent) >= lent {
+		t = d.recall()
+	}
+	return t, unsuited
+}
+
+// recall takes back the follower that was lent the longest and that nobody looks at, if
+// there is one. The lock is held.
+func (d *followers) recall() *follower {
+	for i, by := range d.lent {
+		if by.lock.TryLock() {
+			defer by.lock.Unlock()
+			d.lent = slices.Delete(d.lent, i, i+1)
+			return by.giveUp()
+		}
+	}
+	return nil
+}
+
+// lend takes note that a follower is lent to a decision.
+func (d *followers) lend(to *Decision) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	d.lent = append(d.lent, to)
+}
+
+// unlend takes note that a decision gives up what was lent to it.
+func (d *followers) unlend(by *Decision) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	d.lent = slices.DeleteFunc(d.lent, func(other *Decision) bool { return other == by })
+}
+
 func (d *followers) giveBack(t *follower) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if len(d.idle) < mostFollowers {
+	if len(d.idle)+len(d.lent) < mostFollowers {
 		d.idle = append(d.idle, t)
 	}
 }
 
 // newFollower compiles a version; nil if its policies are not for one.
 func newFollower(n *objects) *follower {
-	w, err := compile(n.state())
+	w, err := compileWith(n.frame(), n.works(), false)
 	if err != nil {
 		return nil
 	}
@@ -205,6 +248,7 @@ func (t *follower) changeNode(c table.Difference[Node]) bool {
 	n := w.nodeID[c.After.ID]
 	w.state.Nodes[n] = *c.After
 	w.readHealth(n)
+	t.estranged = t.estranged || c.Before.Lost != c.After.Lost || c.Before.Cordoned != c.After.Cordoned
 	defer t.Follow(n, c.Before.Lost != c.After.Lost)
 	was, is := !c.Before.Lost && !c.Before.Cordoned, !c.After.Lost && !c.After.Cordoned
 	if was == is {
@@ -229,7 +273,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *objects, tou
 			delete(touched, i)
 			t.Drop(i)
 			w.forget(i)
-			w.state.Workloads[i] = Workload{}
+			w.workloads[i] = new(Workload)
 		case c.Before == nil:
 			came = append(came, c.After.ID)
 		}
@@ -239,7 +283,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *objects, tou
 	}
 	for _, c := range changed { // some say of others that they are behind them
 		if c.After != nil {
-			w.state.Workloads[t.slots[c.After.ID]] = *c.After
+			w.workloads[t.slots[c.After.ID]] = c.After
 		}
 	}
 	for _, c := range changed {
@@ -249,7 +293,7 @@ func (t *follower) replace(changed []table.Difference[Workload], n *objects, tou
 		i := t.slots[c.After.ID]
 		touched[i] = true
 		rank := w.Works[i].Rank
-		if w.compileWork(i, i) != nil {
+		if w.compileWork(i) != nil {
 			return false
 		}
 		w.Works[i].Rank = rank

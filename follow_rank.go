@@ -72,7 +72,7 @@ func (t *follower) rankOf(k *Workload) int64 { return t.world.Works[t.slots[k.ID
 func (t *follower) newWork(rank int64) int32 {
 	i, fresh := t.Add(rank)
 	if fresh {
-		t.world.state.Workloads = append(t.world.state.Workloads, Workload{})
+		t.world.workloads = append(t.world.workloads, new(Workload))
 	}
 	return i
 }

@@ -31,7 +31,7 @@ func (t *follower) addAnew(works []table.Difference[Workload], nodes []table.Dif
 	t.noteBehind(anew, works)
 	was := len(works)
 	for i := range anew { // sorted below
-		if known := n.workloads.Get(w.state.Workloads[i].ID); known != nil && !changed[known.ID] {
+		if known := n.workloads.Get(w.workloads[i].ID); known != nil && !changed[known.ID] {
 			works = append(works, table.Difference[Workload]{Before: known, After: known})
 		}
 	}
@@ -44,7 +44,7 @@ func (t *follower) addAnew(works []table.Difference[Workload], nodes []table.Dif
 func (t *follower) noteTime(anew map[int32]bool, n *objects) {
 	w := t.world
 	for i := range w.timed { // into a set: order cannot matter
-		k := &w.state.Workloads[i]
+		k := w.workloads[i]
 		if k.isEarly(w.state.Now) != k.isEarly(n.now) || !k.HeldSince.IsZero() {
 			anew[i] = true
 		}
@@ -82,7 +82,7 @@ func (t *follower) noteBehind(anew map[int32]bool, works []table.Difference[Work
 		}
 	}
 	for i := range w.behinds { // into a set: order cannot matter
-		if slices.ContainsFunc(w.state.Workloads[i].Tasks, func(one Task) bool { return flips[one.Behind] }) {
+		if slices.ContainsFunc(w.workloads[i].Tasks, func(one Task) bool { return flips[one.Behind] }) {
 			anew[i] = true
 		}
 	}

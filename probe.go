@@ -17,11 +17,12 @@ import (
 // of a fault of the library.
 func (s *Snapshot) Probe(deserted bool) (view.Probe[Workload, Reason], error) {
 	s = s.orZero()
-	state := s.objects.state()
+	f := &probe{snapshot: s, state: s.objects.frame(), names: make(map[string]bool)}
 	if deserted {
-		state = s.objects.deserted()
+		putInOrder(f.state)
+	} else {
+		f.works = s.objects.works()
 	}
-	f := &probe{snapshot: s, state: state, names: make(map[string]bool)}
 	return f, f.compile()
 }
 
@@ -31,14 +32,13 @@ type probe struct {
 	viewer
 	asked    *engine.Probe
 	snapshot *Snapshot
-	state    *State // with room for the slot at the end
+	state    *State
+	works    []*Workload
 	names    map[string]bool
 }
 
-// deserted is the state with nothing running and nothing out of order.
-func (n *objects) deserted() *State {
-	s := n.state()
-	s.Workloads = nil
+// putInOrder has no node of a state be out of order.
+func putInOrder(s *State) {
 	for i := range s.Nodes {
 		s.Nodes[i].Cordoned = false
 		s.Nodes[i].Devices = slices.Clone(s.Nodes[i].Devices)
@@ -46,7 +46,6 @@ func (n *objects) deserted() *State {
 			s.Nodes[i].Devices[d].Unhealthy = false
 		}
 	}
-	return s
 }
 
 // learn has the world know the resources that a workload asks for.
@@ -61,24 +60,23 @@ func (f *probe) learn(k *Workload) error {
 // compile makes the world, with a workload that has ended for good and asks for
 // every name that was learnt.
 func (f *probe) compile() error {
-	s := *f.state
-	s.Workloads = slices.Clip(s.Workloads)
+	works := slices.Clone(f.works)
 	if len(f.names) > 0 {
 		asks := make(map[string]int64, len(f.names))
 		for name := range f.names { // into a map: order cannot matter
 			asks[name] = 1
 		}
-		gone := Workload{Ending: true, PodSets: []PodSet{{Count: 1, Request: Request{Resources: asks}}}}
-		gone.Pool, gone.Queue = someLeaf(&s)
-		s.Workloads = append(s.Workloads, gone)
+		gone := &Workload{Ending: true, PodSets: []PodSet{{Count: 1, Request: Request{Resources: asks}}}}
+		gone.Pool, gone.Queue = someLeaf(f.state)
+		works = slices.Insert(works, 0, gone) // it has no ID
 	}
-	w, err := compile(&s)
+	w, err := compileWith(f.state, works, false)
 	if err != nil {
 		return err
 	}
 	slot := int32(len(w.Works))
-	s.Workloads = append(s.Workloads, Workload{})
-	w.Works = append(w.Works, cluster.Work{Source: int32(len(s.Workloads)) - 1, Rare: cluster.Nothing, Live: -1, Status: cluster.Ending})
+	w.workloads = append(w.workloads, new(Workload))
+	w.Works = append(w.Works, cluster.Work{Source: slot, Rare: cluster.Nothing, Live: -1, Status: cluster.Ending})
 	f.viewer = viewer{w}
 	f.asked, err = engine.NewProbe(w.World, slot)
 	return err
@@ -124,10 +122,8 @@ func (f *probe) pose(ctx context.Context, k *Workload) error {
 	if err := f.asked.Clear(); err != nil {
 		return err
 	}
-	one := &w.Works[f.asked.Slot]
-	source := one.Source
-	w.state.Workloads[source] = *k
-	if err := w.compileWork(f.asked.Slot, source); err != nil {
+	w.workloads[f.asked.Slot] = k
+	if err := w.compileWork(f.asked.Slot); err != nil {
 		return err
 	}
 	w.compileTopologies() // a form may be the first to ask for a domain
@@ -136,6 +132,7 @@ func (f *probe) pose(ctx context.Context, k *Workload) error {
 		replaced = none
 	}
 	f.asked.Pose(ctx, replaced)
+	one := &w.Works[f.asked.Slot]
 	for at := range int16(1 + len(one.Others)) {
 		if g := w.FormOf(one, at); !w.pools[g.Pool].Mix.Knows(g.Definition) {
 			w.compileMixes()

@@ -230,7 +230,7 @@ func TestIncrementalEffortIsThatOfASolve(t *testing.T) {
 		if s, err = s.With(change); err != nil {
 			t.Fatal(err)
 		}
-		f := s.followers.take(&s.objects)
+		f := s.followers.take(&s.objects, 1)
 		if _, err := f.Decide(context.Background()); err != nil {
 			t.Fatal(err)
 		}

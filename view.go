@@ -52,6 +52,10 @@ func (v viewer) Instant(micros int64) time.Time { return timeOf(micros) }
 
 // workOf is the index of a workload by ID.
 func (w *world) workOf(id string) (int32, bool) {
+	if w.slots != nil {
+		i, known := w.slots[id]
+		return i, known
+	}
 	i, known := slices.BinarySearchFunc(w.Works, id, func(k cluster.Work, id string) int {
 		return strings.Compare(w.source(&k).ID, id)
 	})
@@ -137,7 +141,8 @@ func (d *Decision) View(ctx context.Context, victims view.Victims, look func(vie
 // promised to it (B10). Nothing is decided, and what the plan promises stands. The error is the context's or tells of a fault of
 // the library.
 func (s *Snapshot) Foresee(ctx context.Context, ahead view.Ahead) ([]PlannedReservation, error) {
-	w, err := compileFor(s.orZero().objects.state(), true)
+	n := &s.orZero().objects
+	w, err := compileWith(n.frame(), n.works(), true)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,10 @@ import (
 )
 
 // write turns what was decided into a Plan: plain data with the caller's names.
-func (w *world) write(d *cluster.Decision) (*Plan, error) {
+func (w *world) write(d *cluster.Decision) (*Plan, error) { return w.writeOf(d, w.state) }
+
+// writeOf is write where the world has followed versions up to this state.
+func (w *world) writeOf(d *cluster.Decision, s *State) (*Plan, error) {
 	plan := &Plan{Revision: w.state.Revision, Work: Work(d.Work)}
 	w.writeActions(plan, d)
 	w.writeReservations(plan, d)
@@ -22,7 +25,7 @@ func (w *world) write(d *cluster.Decision) (*Plan, error) {
 		return nil, err
 	}
 	plan.Shares = w.writeShares()
-	plan.Warnings = slices.Concat(warnings(w.state), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
+	plan.Warnings = slices.Concat(warnings(s), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.deadlineWarnings(plan.Reservations)...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)
@@ -80,15 +83,10 @@ func (w *world) writeActions(plan *Plan, d *cluster.Decision) {
 // pending lists what waits, by ID, with its reasons.
 func (w *world) pending() (out []Pending, err error) {
 	tell := &teller{world: w, told: make(map[*cluster.Verdict][]Reason)}
-	most := 0
-	for i := range w.Works {
-		if engine.MayWait(w.World, &w.Works[i]) {
-			most++
-		}
-	}
-	out = make([]Pending, 0, most)
-	for i := range w.Works {
-		if p, waits, err := tell.pendingAt(int32(i)); err != nil {
+	may := w.mayWait()
+	out = make([]Pending, 0, len(may))
+	for _, i := range may {
+		if p, waits, err := tell.pendingAt(i); err != nil {
 			return nil, err
 		} else if waits {
 			out = append(out, p)
@@ -98,6 +96,17 @@ func (w *world) pending() (out []Pending, err error) {
 		return nil, nil
 	}
 	return out, nil
+}
+
+// mayWait are the works that may wait, by ID.
+func (w *world) mayWait() (works []int32) {
+	for i := range w.Works {
+		if engine.MayWait(w.World, &w.Works[i]) {
+			works = append(works, int32(i))
+		}
+	}
+	slices.SortFunc(works, w.CompareIDs)
+	return works
 }
 
 // endingOf is what an eviction means for the workload (S6).

@@ -159,9 +159,9 @@ func (x *Index) Reject(s Shape) Rejection {
 		return sh.rejection
 	}
 	r := Rejection{Ever: sh.ever, Nearest: Miss{Node: -1, Resource: -1}, Free: x.Free(sh.request.Set)}
-	at := 0
+	at, last := 0, new(deviceMiss)
 	for v := range x.nodes {
-		m := x.miss(sh, int32(v))
+		m := x.miss(sh, int32(v), last)
 		if m.Predicate == 0 {
 			continue
 		}
@@ -200,9 +200,23 @@ func (m Miss) nearer(n Miss) bool {
 	return mh < nh || mh == nh && ml < nl
 }
 
+// A deviceMiss is what the last node that was looked at lacks of devices, of which none is
+// shared: the next with the same lacks the same.
+type deviceMiss struct {
+	known          bool
+	layout         int32
+	healthy, whole uint64
+	miss           Miss
+}
+
+// isOf says whether a node lacks the same.
+func (d *deviceMiss) isOf(nd *node) bool {
+	return d.known && d.layout == nd.layout && d.healthy == nd.healthy && d.whole == nd.whole && nd.shared == 0
+}
+
 // miss returns the first predicate that fails on a node, or one with the
 // Predicate 0.
-func (x *Index) miss(sh *shape, v int32) Miss {
+func (x *Index) miss(sh *shape, v int32, last *deviceMiss) Miss {
 	nd := &x.nodes[v]
 	m := Miss{Node: v, Resource: -1, Need: 1}
 	banned := sh.banned[nd.kind]
@@ -221,20 +235,25 @@ func (x *Index) miss(sh *shape, v int32) Miss {
 		}
 	case sh.senseless:
 		x.missSense(sh, &m)
-	default:
-		if most := x.mostOfOneModel(sh, v, AnyIsland); most < sh.count {
-			m.Predicate, m.Have, m.Need = DeviceCount, int64(most), int64(sh.count)
-			return m
-		}
-		if most := x.mostOfOneModel(sh, v, sh.island); most < sh.count {
-			m.Predicate, m.Have, m.Need = IslandSize, int64(most), int64(sh.count)
-			return m
-		}
-		if !lacks(&m, Capacity, sh, x.capacityOf(v)) {
-			x.missNow(sh, v, &m)
-		}
+	case (x.foreign != nil || !last.isOf(nd)) && x.missCount(sh, v, &m):
+	case !lacks(&m, Capacity, sh, x.capacityOf(v)):
+		x.missNow(sh, v, &m, last)
 	}
 	return m
+}
+
+// missCount fills in the miss if the empty node has too few devices.
+func (x *Index) missCount(sh *shape, v int32, m *Miss) bool {
+	most := x.mostOfOneModel(sh, v, AnyIsland)
+	if m.Predicate = DeviceCount; most >= sh.count && sh.island != AnyIsland {
+		most, m.Predicate = x.mostOfOneModel(sh, v, sh.island), IslandSize
+	}
+	if most >= sh.count {
+		m.Predicate = 0
+		return false
+	}
+	m.Have, m.Need = int64(most), int64(sh.count)
+	return true
 }
 
 // missSense tells what of a senseless request nothing can satisfy.
@@ -260,7 +279,7 @@ func lacks(m *Miss, p Predicate, sh *shape, there []int64) bool {
 }
 
 // missNow fills in what is not free now.
-func (x *Index) missNow(sh *shape, v int32, m *Miss) {
+func (x *Index) missNow(sh *shape, v int32, m *Miss, last *deviceMiss) {
 	nd := &x.nodes[v]
 	switch {
 	case nd.slots < 1:
@@ -268,8 +287,12 @@ func (x *Index) missNow(sh *shape, v int32, m *Miss) {
 	case sh.count == 0 && nd.cpuOnlySlots < 1:
 		m.Predicate, m.Have = CPUOnlySlots, nd.cpuOnlySlots
 	case lacks(m, Resources, sh, x.freeOf(v)):
-	case sh.count > 0:
+	case sh.count == 0:
+	case last.isOf(nd):
+		m.Predicate, m.Have, m.Need = last.miss.Predicate, last.miss.Have, last.miss.Need
+	default:
 		x.missDevices(sh, nd, m)
+		*last = deviceMiss{nd.shared == 0, nd.layout, nd.healthy, nd.whole, *m}
 	}
 }
 

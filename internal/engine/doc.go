@@ -1,5 +1,5 @@
 // Package engine decides: numbers in, numbers out. It knows nothing of a State, of a
-// name, of a reason's words. The root compiles its nouns into a [cluster.World], has it decided
+// name, of a reason's words. The root compiles its objects into a [cluster.World], has it decided
 // upon, and gives the outcome its names.
 //
 // # In

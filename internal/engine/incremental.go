@@ -41,6 +41,8 @@ type Incremental struct {
 	renewed bool
 	alive   int // holdings that are somebody's
 
+	// standing is the decision that the world stays at, if it does, see Stay.
+	standing *standing
 	// journal is that of the decision at hand; both are kept for their memory.
 	journal    cluster.Journal
 	spareMoves []orderMove
@@ -74,6 +76,7 @@ func NewIncremental(w *cluster.World) *Incremental {
 		t.pools = append(t.pools, newDeskPool(p, solverAt(w, int32(i))))
 		p.Demand = division.NewDemands(p)
 	}
+	t.reserve()
 	for i := range w.Works {
 		w.Works[i].Rank = int64(i) * RankGap
 		if t.Settle(int32(i)) != nil {
@@ -84,6 +87,17 @@ func NewIncremental(w *cluster.World) *Incremental {
 		return nil
 	}
 	return t
+}
+
+// reserve has memory for what the workloads hold.
+func (t *Incremental) reserve() {
+	w, lives, holdings := t.world, 0, 0
+	for i := range w.Works {
+		if n := len(w.Works[i].Tasks); n > 0 {
+			lives, holdings = lives+1, holdings+n
+		}
+	}
+	w.Live, w.Holdings = slices.Grow(w.Live, lives), slices.Grow(w.Holdings, holdings)
 }
 
 // Suits says whether the policies are still such that it can decide by them.
@@ -259,7 +273,8 @@ func (t *Incremental) Rest() bool {
 			clear(q.quiet) // settings are others
 			q.newOrders(t.world)
 		}
-		for _, leaf := range q.used {
+		slices.Sort(q.used) // of a world that is new, everybody has changed it
+		for _, leaf := range slices.Compact(q.used) {
 			q.touch(leaf)
 		}
 		q.used = q.used[:0]
@@ -280,18 +295,26 @@ func (t *Incremental) resumeEffort() {
 	t.renewed = true
 	for _, q := range t.pools {
 		p := q.pool
-		most := cluster.EffortOf(len(p.Nodes) + q.size)
-		if p.Searching().Spent() > most/2 || !p.Searching().Sure() {
-			p.Searching().Renew(most)
-			p.Changes++
-			p.Freed++
-			preempt.ForgetAnswers(p.Room)
+		if most := q.mostEffort(); p.Searching().Spent() > most/2 || !p.Searching().Sure() {
+			q.forget()
 		} else {
 			t.renewed = false
 			p.Searching().Resume(most, p.Changes != q.resumed) // what was refused stands until then
 		}
 		q.resumed = p.Changes
 	}
+}
+
+// mostEffort is as many steps as a solve from scratch has for the pool's searches.
+func (q *incrementalPool) mostEffort() int64 { return cluster.EffortOf(len(q.pool.Nodes) + q.size) }
+
+// forget has a pool find out anew what its searches have found out.
+func (q *incrementalPool) forget() {
+	p := q.pool
+	p.Searching().Renew(q.mostEffort())
+	p.Changes++
+	p.Freed++
+	preempt.ForgetAnswers(p.Room)
 }
 
 // cut says whether some search was, or would perhaps be in a solve from scratch, which asks

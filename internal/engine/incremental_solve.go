@@ -30,30 +30,60 @@ type poolMark struct {
 	memos          []cluster.Memo
 }
 
-// solve decides by the loop of a solve.
-func (t *Incremental) solve(ctx context.Context) (d *cluster.Decision, err error) {
+// A standing is a decision whose world stays as it is after it, and what it takes to take it back.
+type standing struct {
+	decision        *cluster.Decision
+	marks           []poolMark
+	lives, holdings int
+}
+
+// solve decides by the loop of a solve, and takes it back.
+func (t *Incremental) solve(ctx context.Context) (*cluster.Decision, error) {
+	d, err := t.stay(ctx)
+	return d, cmp.Or(t.takeBackSolve(), err)
+}
+
+// Stay decides in full, and has the world stay as it is after the last action, for questions
+// about it, until Leave. Where it fails all is as it was.
+func (t *Incremental) Stay(ctx context.Context) (*cluster.Decision, error) {
+	d, err := t.stay(ctx)
+	if err != nil {
+		err = cmp.Or(t.takeBackSolve(), err)
+	}
+	return d, err
+}
+
+// Leave takes back what Stay decided. What questions have found out since is forgotten, as
+// their searches were bounded otherwise.
+func (t *Incremental) Leave() error {
+	err := t.takeBackSolve()
+	for _, q := range t.pools {
+		q.forget()
+	}
+	return err
+}
+
+func (t *Incremental) stay(ctx context.Context) (*cluster.Decision, error) {
 	w := t.world
 	w.Booking().Tell()
-	d = &cluster.Decision{World: w}
+	d := &cluster.Decision{World: w}
 	t.resumeEffort()
 	t.displace(d)
-	marks, lives, holdings := t.mark(), len(w.Live), len(w.Holdings)
+	t.standing = &standing{d, t.mark(), len(w.Live), len(w.Holdings)}
 	w.Journal = t.journal.Begin()
 	w.Loops = nil
 	for i, q := range t.pools {
 		w.Loops = append(w.Loops, answering{q.fresh(ctx, w, d, int32(i))})
 	}
-	if err = t.decideAll(d); err == nil {
-		tellActions(w, d)
-		keepPromises(d)
+	if err := t.decideAll(d); err != nil {
+		return nil, err
 	}
-	err = cmp.Or(err, t.takeBackSolve(d, marks))
-	clear(w.Live[lives:])
-	w.Live, w.Holdings = w.Live[:lives], w.Holdings[:holdings]
-	if err == nil && t.cut() {
-		err = ErrCut
+	tellActions(w, d)
+	keepPromises(d)
+	if t.cut() {
+		return nil, ErrCut
 	}
-	return d, err
+	return d, nil
 }
 
 // decideAll is what a solve does once all else is settled.
@@ -172,13 +202,16 @@ func (t *Incremental) mark() []poolMark {
 }
 
 // takeBackSolve brings all back to rest.
-func (t *Incremental) takeBackSolve(d *cluster.Decision, marks []poolMark) error {
-	w := t.world
+func (t *Incremental) takeBackSolve() error {
+	w, was := t.world, t.standing
+	t.standing = nil
 	w.Journal.Undo(w)
 	w.Journal = nil
 	w.Room.Rest()
+	clear(w.Live[was.lives:])
+	w.Live, w.Holdings = w.Live[:was.lives], w.Holdings[:was.holdings]
 	for i, q := range t.pools {
-		p, m := q.pool, &marks[i]
+		p, m := q.pool, &was.marks[i]
 		changed := p.Changes != m.changes || looksAhead(p)
 		p.Index.Undo(m.index)
 		p.Tree.Undo(m.tree)
@@ -194,7 +227,7 @@ func (t *Incremental) takeBackSolve(d *cluster.Decision, marks []poolMark) error
 		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.patient || !r.stands(q.solver) })
 		w.Loops[i] = answering{q.solver}
 		p.Demand = m.demand
-		if !d.Redivided {
+		if !was.decision.Redivided {
 			continue
 		}
 		if err := division.Of(w).DividePool(i); err != nil {

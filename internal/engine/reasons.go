@@ -213,13 +213,14 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reas
 		v := cluster.NewVerdict(cluster.NotSubmitted, asked.form, s.index).Counting(int64(first.Have), int64(first.Need))
 		return []cluster.Verdict{v.OfSet(asked.definition, int(first.Set))}, false, nil
 	}
-	unit = gang.Unit{Add: slices.Clone(unit.Add)}
 	if reasons, err = s.everImpossible(asked, held); err != nil || len(reasons) > 0 {
 		return reasons, false, err
 	}
-	asks, err := s.unitAsks(d, unit, held == nil)
-	if err != nil {
-		return nil, false, err
+	asks := d.Asks
+	if held != nil || !slices.Equal(unit.Add, d.Unit.Add) {
+		if asks, err = s.unitAsks(d, unit, held == nil); err != nil {
+			return nil, false, err
+		}
 	}
 	reasons = s.gathered[:0]
 	s.shortfalls = p.Tree.Shortfalls(s.shortfalls[:0], int(asked.queue), asks, asked.nonPreemptible)

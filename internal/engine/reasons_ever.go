@@ -28,7 +28,7 @@ func (s diagnosis) impossible(f *cluster.Form, at int16) ([]cluster.Verdict, err
 // possible, or not looked at, it is not impossible. Told is why the first is.
 func (s diagnosis) everImpossible(asked question, held []int32) ([]cluster.Verdict, error) {
 	d := &s.pool.Definitions[asked.definition]
-	if held == nil && !d.Unsure && len(d.Ladder) == 0 && d.Verdict.OK { // there is one choice
+	if hasOneChoice(d, held) {
 		if s.pool.Bare.KnownPossible(asked.definition) { // for whatever queue
 			return s.neverAdmitted(asked, d.Asks), nil
 		}
@@ -49,6 +49,11 @@ func (s diagnosis) everImpossible(asked question, held []int32) ([]cluster.Verdi
 		return nil, nil
 	}
 	return told, nil
+}
+
+// hasOneChoice says that there are no others than the unit of the definition.
+func hasOneChoice(d *cluster.Definition, held []int32) bool {
+	return held == nil && !d.Unsure && len(d.Ladder) == 0 && d.Verdict.OK
 }
 
 // unitImpossible is why the empty cluster with no use in any queue would not take the unit.

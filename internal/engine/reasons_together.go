@@ -93,6 +93,9 @@ func (s diagnosis) addStopped(reasons []cluster.Verdict, i int32, asked question
 
 // choicesCut says whether not all choices of pod sets were looked at.
 func (s diagnosis) choicesCut(d *cluster.Definition, held []int32) bool {
+	if hasOneChoice(d, held) {
+		return false
+	}
 	s.walk.Reset(d.Gang, held, d.Choices())
 	for more := true; more; {
 		_, more = s.walk.Next()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -147,7 +148,7 @@ type heldKind struct{ pool, definition, set int32 }
 // that another pool has for it.
 func HoldersOf(w *cluster.World, pool int32, resourceOf func(other, resource int32) int32) *Holders {
 	out, known := &Holders{pool: w.Pools[pool]}, make(map[heldKind]int32)
-	var ranks []preempt.EvictionRank // by holder
+	leaves := make(map[cluster.Leaf][]preempt.EvictionRank) // by holder
 	for i, seats := range w.Room.Seats {
 		k, from, admitted := &w.Works[i], int32(len(out.held)), int64(0)
 		f := w.FormOf(k, k.Current)
@@ -169,22 +170,30 @@ func HoldersOf(w *cluster.World, pool int32, resourceOf func(other, resource int
 			out.held = append(out.held, heldTask{s.Devices, w.Position[s.Node], kind})
 		}
 		if to := int32(len(out.held)); to > from {
-			out.Works = append(out.Works, Holder{int32(i), f.Pool, f.Queue, f.NonPreemptible, from, to})
-			ranks = append(ranks, preempt.EvictionRank{
-				NonPreemptible: f.NonPreemptible, Priority: f.Priority, Admitted: admitted, Submitted: k.Submitted, Rank: k.Rank, Work: int32(len(ranks)),
+			leaf := cluster.Leaf{Pool: f.Pool, Queue: f.Queue}
+			leaves[leaf] = append(leaves[leaf], preempt.EvictionRank{
+				NonPreemptible: f.NonPreemptible, Priority: f.Priority, Admitted: admitted, Submitted: k.Submitted, Rank: k.Rank, Work: int32(len(out.Works)),
 			})
+			out.Works = append(out.Works, Holder{int32(i), f.Pool, f.Queue, f.NonPreemptible, from, to})
 		}
 	}
-	slices.SortFunc(ranks, func(a, b preempt.EvictionRank) int { // works are in the order of their IDs
-		x, y := &out.Works[a.Work], &out.Works[b.Work]
-		return cmp.Or(cmp.Compare(x.Pool, y.Pool), cmp.Compare(x.Queue, y.Queue), b.Compare(a))
-	})
-	sorted := make([]Holder, len(ranks))
-	for at := range ranks {
-		sorted[at] = out.Works[ranks[at].Work]
-	}
-	out.Works = sorted
+	out.order(leaves)
 	return out
+}
+
+// order puts the holders leaf by leaf.
+func (all *Holders) order(leaves map[cluster.Leaf][]preempt.EvictionRank) {
+	sorted := make([]Holder, 0, len(all.Works))
+	for _, leaf := range slices.SortedFunc(maps.Keys(leaves), func(a, b cluster.Leaf) int {
+		return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Queue, b.Queue))
+	}) {
+		ranks := leaves[leaf]
+		slices.SortFunc(ranks, func(a, b preempt.EvictionRank) int { return b.Compare(a) }) // works are in the order of their IDs
+		for at := range ranks {
+			sorted = append(sorted, all.Works[ranks[at].Work])
+		}
+	}
+	all.Works = sorted
 }
 
 // Of returns what of a plain resource a holder holds that could be used: of devices those
