@@ -262,7 +262,8 @@ func (w Difference) whyMoved(work int32, moved []seatOf) int {
 		one := w.seatAt(at)
 		for at := range book.TakingsOf(work) {
 			t := &book.Takings[at]
-			if t.Commit >= one.Commit || !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == one.Origin }) {
+			before := t.Commit < one.Commit || t.Commit == one.Commit && t.Beneficiary < 0 // a start for which it was taken comes after it
+			if !before || !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == one.Origin }) {
 				continue
 			}
 			if last = max(last, int(at)); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) {
