@@ -222,12 +222,15 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 	x, some := s.pool.Index, false
 	m := x.Mark()
 	defer x.Undo(m)
-	at := 0
+	at, home := 0, s.world.Booking().Homes(work, cluster.Running)
 	for set, n := range unit.Add {
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) && s.world.Booking().StoodAt(work, int32(set), place, cluster.Running) == cluster.None {
+			if stands := home(int32(set), place) != cluster.None; p.overlaps(place.Node, place.Devices) && (!stands || p.gathers) {
+				if stands {
+					continue // where places are gathered it is until it goes (B8)
+				}
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
