@@ -305,16 +305,21 @@ func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
 }
 
 // borrows says whether one workload has lent something that it may use itself to another in
-// these queues; only of what stands says, nil is anything.
+// these queues; only of what stands says, nil is anything. Who asks for no devices has none to lend.
 func (v reserving) borrows(w *verifiedWorkload, queue *verifiedQueue, other *verifiedWorkload, otherQueue *verifiedQueue, stands func(*allot.ReservedNode) bool) bool {
 	for i := range v.state.Reservations {
 		r := &v.state.Reservations[i]
 		if !r.Lend || !v.lasts(r) || !isMember(r, w.source, queue) || isMember(r, other.source, otherQueue) {
 			continue
 		}
-		if stands == nil || slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool { return stands(&of) }) {
+		if slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool {
+			return (stands == nil || stands(&of)) && (len(of.Devices) == 0 || slices.ContainsFunc(w.forms, asksDevices))
+		}) {
 			return true
 		}
 	}
 	return false
 }
+
+// asksDevices says whether a form asks for any.
+func asksDevices(f verifiedForm) bool { return f.asks()[allot.GPU] > 0 }

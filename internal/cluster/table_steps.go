@@ -62,7 +62,7 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 	last := int32(len(b.Commits) - 1)
 	first := len(b.Seats[i])
 	own := b.room(b.Seats[i], len(places))
-	next := 0
+	next, ran, claimed := 0, w.Homes(i, Running), w.Homes(i, Claimed)
 	for set, n := range unit.Add {
 		for range n {
 			place := places[next]
@@ -71,9 +71,9 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
 				Origin:    -1, Commit: last, Admitted: w.Now, Pipelined: place.Pipelined, Until: until, Behind: behind,
 			}
-			if at := w.StoodAt(i, int32(set), place, Running); at != None { // there it stands as it did
+			if at := ran(int32(set), place); at != None { // there it stands as it did
 				one.Behind = w.Holdings[at].Behind
-			} else if at := w.StoodAt(i, int32(set), place, Claimed); at != None && behind == 0 { // it is the same claim
+			} else if at := claimed(int32(set), place); at != None && behind == 0 { // it is the same claim
 				one.Behind = w.Holdings[at].Behind
 			}
 			own = append(own, one)
@@ -267,17 +267,35 @@ func (c *continuing) settle(one *Seat) {
 // StoodAt is the holding by which a task of a pod set was at a place in the state in a phase, of a workload
 // that has lost something in this solve and is in the form in which it was; none if there is none.
 func (w Booking) StoodAt(i, set int32, place placement.Place, phase Phase) int32 {
+	return w.stoodAt(i, set, place, phase, nil)
+}
+
+// stoodAt is StoodAt but for holdings that have been told.
+func (w Booking) stoodAt(i, set int32, place placement.Place, phase Phase, told []int32) int32 {
 	k := &w.Works[i]
 	if w.Room.Last[i] == 0 || k.Live < 0 || w.Live[k.Live].Form != k.Current {
 		return None
 	}
 	l := &w.Live[k.Live]
 	for at := l.From; at < l.To; at++ {
-		if h := &w.Holdings[at]; h.Phase == phase && h.Set == set && w.Position[h.Node] == place.Node && h.Devices == place.Devices {
+		if h := &w.Holdings[at]; h.Phase == phase && h.Set == set && w.Position[h.Node] == place.Node && h.Devices == place.Devices && !slices.Contains(told, at) {
 			return at
 		}
 	}
 	return None
+}
+
+// Homes tells of places, one after the other, which holding was there as StoodAt says: each is told once, as of tasks
+// that come to a place no more stand as they did than were there.
+func (w Booking) Homes(i int32, phase Phase) func(set int32, place placement.Place) int32 {
+	var told []int32
+	return func(set int32, place placement.Place) int32 {
+		at := w.stoodAt(i, set, place, phase, told)
+		if at != None {
+			told = append(told, at)
+		}
+		return at
+	}
 }
 
 // nextIndex is the lowest index of a pod set that none of the rows has. Where they are

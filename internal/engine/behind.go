@@ -224,12 +224,15 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 	x, some := s.pool.Index, false
 	m := x.Mark()
 	defer x.Undo(m)
-	at := 0
+	at, home := 0, s.world.Booking().Homes(work, cluster.Running)
 	for set, n := range unit.Add {
 		for range n {
 			place := s.places[at]
 			at++
-			if p.overlaps(place.Node, place.Devices) && s.world.Booking().StoodAt(work, int32(set), place, cluster.Running) == cluster.None {
+			if stands := home(int32(set), place) != cluster.None; p.overlaps(place.Node, place.Devices) && (!stands || p.gathers) {
+				if stands {
+					continue // where places are gathered it is until it goes (B8)
+				}
 				some = true
 				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 					return false
@@ -249,17 +252,21 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 
 // borrows says whether a seat, of a form that it is in, is of what is lent, at the time, by a
 // reservation of which the other, in this form, is a member and its own workload is not. The other may use all that the
-// seat is of.
+// seat is of. Where devices are reserved, and not their node, that one has a first right to something which asks for some.
 func (s behind) borrows(one *cluster.Seat, own *cluster.Definition, work int32, form int16) bool {
 	if len(s.pool.Reserved) == 0 {
 		return false
 	}
 	w := s.world
-	strange := w.Definition(&w.Works[work], form).Stranger
+	d := w.Definition(&w.Works[work], form)
+	strange, asked := d.Stranger, one.Devices
+	if !d.GPU {
+		asked = 0
+	}
 	lent := false
 	for _, r := range own.Stranger {
 		of := &s.pool.Reserved[r]
-		lent = lent || of.Lend && of.Lasts(max(w.Now, 0)) && !slices.Contains(strange, r) && s.pool.IsIn(of.Set, w.Position[one.Node], one.Devices)
+		lent = lent || of.Lend && of.Lasts(max(w.Now, 0)) && !slices.Contains(strange, r) && s.pool.IsIn(of.Set, w.Position[one.Node], asked)
 	}
 	return lent && !slices.ContainsFunc(strange, func(r int32) bool {
 		of := &s.pool.Reserved[r]

@@ -420,15 +420,26 @@ func growsLater(w *cluster.World, k *cluster.Work) bool {
 
 // mayClaimAgain says whether the workload, which waits for its own tasks to leave,
 // has its turn: it starts nothing until then, and claims a place, so that nobody
-// lesser overtakes it (S5). One with claims needs none: nobody takes what is claimed.
+// lesser overtakes it (S5). One with claims needs none, as nobody takes what is claimed, unless it is below its
+// minimum with them and they are where its tasks move: it waits for the others as before (G1, O4), and starts none of
+// them until it has moved.
 // Where it still holds something, what of the state this solve has taken of it is put
 // back where there is room, and moves.
 func mayClaimAgain(w *cluster.World, i int32) bool {
 	k := &w.Works[i]
-	return k.Status == cluster.WaitsForLeavers && w.Live[k.Live].Claimed == 0 && isBelow(w, i) &&
+	return k.Status == cluster.WaitsForLeavers && (w.Live[k.Live].Claimed == 0 || onlyMoves(w, i)) && isBelow(w, i) &&
 		(w.Room.Last[i] == 0 || !w.Holds(k) || !slices.ContainsFunc(w.Room.Out, func(o cluster.OutUnit) bool {
 			return o.Unit.Work == i && slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Origin >= 0 })
 		}))
+}
+
+// onlyMoves says whether all that a workload claims of the state is where tasks move that have begun, and what it has
+// with that is less than its minimum.
+func onlyMoves(w *cluster.World, i int32) bool {
+	k := &w.Works[i]
+	return !w.Definition(k, k.Current).Gang.AtMinimum(w.Live[k.Live].Held) && !slices.ContainsFunc(w.Room.Seats[i], func(one cluster.Seat) bool {
+		return one.Claimed && !w.Holdings[one.Origin].Begun
+	})
 }
 
 // nextForm is the first form from f on that has a unit to start; the last form

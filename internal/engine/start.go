@@ -39,6 +39,8 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	var err error
 	switch {
 	case s.kept != nil && s.kept.plainlyRefused(k, it):
+	case k.Status == cluster.WaitsForLeavers && w.Live[k.Live].Claimed > 0:
+		result = byRules // it moves, and is completed once it has (G1)
 	case k.Status == cluster.WaitsForLeavers:
 		result, err = s.claimWhile(k, it, f)
 	default:

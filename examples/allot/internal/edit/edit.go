@@ -42,7 +42,7 @@ func Kinds() []Kind {
 		{"class", "JOB=NAME", "the priority class of a job", (*maker).class},
 		{"to", "JOB=QUEUE", "the job is in another queue", (*maker).to},
 		{"submit", "FILE", "the jobs of a file are submitted", (*maker).submit},
-		{"change", "FILE", "a change as a file: objects in full, parts of them under \"merge\", new ones under \"add\"", (*maker).change},
+		{"change", "FILE", "a change as a file: nouns in full, parts of them under \"merge\", new ones under \"add\"", (*maker).change},
 	}
 }
 

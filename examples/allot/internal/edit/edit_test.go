@@ -79,7 +79,7 @@ func TestAdds(t *testing.T) {
 	}
 }
 
-// A change of as many objects as a cluster has is looked through once: to look for the nearest
+// A change of as many nouns as a cluster has is looked through once: to look for the nearest
 // of each new name among all would take minutes.
 func TestManyNames(t *testing.T) {
 	jobs := func(name string) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/allotsched/allot/examples/allot/internal/words"
 )
 
-// named are the names of some objects, by what they are of.
+// named are the names of some nouns, by what they are of.
 type named map[string][]string
 
 func namesOf(nodes []allot.Node, pools []allot.Pool, queues []allot.Queue, jobs []allot.Workload) named {

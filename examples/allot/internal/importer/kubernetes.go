@@ -222,7 +222,7 @@ func (m *importing) amounts(of string, list map[string]json.RawMessage) (amounts
 	return amounts, gpus
 }
 
-// kubernetesEnd makes objects of all that was read.
+// kubernetesEnd makes nouns of all that was read.
 func (m *importing) kubernetesEnd() error {
 	places := make(map[string]*nodePlaces)
 	for i := range m.kube.nodes {

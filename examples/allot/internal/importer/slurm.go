@@ -238,7 +238,7 @@ func (m *importing) hostRange(text string, most int) []string {
 	return out
 }
 
-// slurmEnd makes objects of all that was read.
+// slurmEnd makes nouns of all that was read.
 func (m *importing) slurmEnd() {
 	places := make(map[string]*nodePlaces)
 	partitions := make(map[string][]string)

@@ -15,7 +15,7 @@ import (
 
 // The fields of the files of changes and workloads that are none of the library's.
 const (
-	// mergeField holds objects of which only what is said is otherwise, addField objects that
+	// mergeField holds nouns of which only what is said is otherwise, addField nouns that
 	// are new.
 	mergeField = "merge"
 	addField   = "add"
@@ -23,7 +23,7 @@ const (
 
 // Change reads a change of a state. What stands under "merge" changes what the state has:
 // objects field by field, lists of named things by their names, and null takes away what
-// is there; all else is the form of [allot.Change], which replaces objects in full. What stands
+// is there; all else is the form of [allot.Change], which replaces nouns in full. What stands
 // under "add" has that form too, and is what is new.
 func Change(f File, s *allot.State) (c, added allot.Change, err error) {
 	data, additions, err := apart(f, addField)
@@ -81,7 +81,7 @@ func apart(f File, field string) (rest []byte, patches []byte, err error) {
 // first.
 var keysOf = [][]string{{"id"}, {"resource", "class"}, {"name"}, {"owner"}, {"key", "effect"}}
 
-// merge puts what the patches make of the objects of the state into the change.
+// merge puts what the patches make of the nouns of the state into the change.
 func merge(f File, patches []byte, s *allot.State, into *allot.Change) error {
 	var patch allot.Change
 	// Read as a change too, so that what is no field is refused; then as it stands, as
