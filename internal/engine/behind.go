@@ -476,7 +476,7 @@ func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
 // waitsAgain describes a victim as it waits once it has gone; nil where it does not, or never reclaims.
 func (s exposing) waitsAgain(c preempt.Justification) (*preempt.Preemptor, error) {
 	w, u := s.world, s.pool.Room.Unit(c.Victim)
-	if s.preempting().endsForGood(c) || s.pool.Policy.ReclaimNonPreemptibleOnly {
+	if s.wouldEnd(c) || s.pool.Policy.ReclaimNonPreemptibleOnly {
 		return nil, nil
 	}
 	k := &w.Works[u.Work]
