@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
 )
 
 // Whether what is promised is free when its time comes, beside all that stands and is promised besides (B2, B5).
@@ -208,8 +209,8 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 
 // isServedBy says whether what stands on places of a promise goes when its time comes, as it stands
 // behind it (B6) or was trusted to have left and has passed whom it is promised to (B5); but for
-// nobody of its own leaf that stands after it, nor for one beyond its lines that is told to wait for it, as it would
-// come back by a better right (M5).
+// nobody of its own leaf that stands after it, nor for one that it may preempt, nor for one beyond its lines that is
+// told to wait for it, as it would come back by a better right (M5).
 func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
 		return false
@@ -217,13 +218,23 @@ func (p *promised) isServedBy(one *standing) bool {
 	if !p.source.Promise.Entitled && one.until.predicted <= p.from && slices.Contains(p.source.Promise.WaitsFor, one.workload.source.ID) {
 		return false
 	}
-	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
+	if one.form.nonPreemptible || p.comesAfter(one) {
 		return false
 	}
 	return slices.ContainsFunc(p.on[one.node], func(t plannedTask) bool {
 		shared := slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
 		return shared || len(t.place.Devices) == 0 || len(one.task.devices) == 0
 	})
+}
+
+// comesAfter says whether what stands is before the workload of a promise in its queue (O1), or may preempt it (E1).
+func (p *promised) comesAfter(one *standing) bool {
+	policy := p.form.queue.pool.policy
+	if one.form.queue != p.form.queue {
+		return policy.Preempt == preempt.WithinPool && one.form.queue.pool == p.form.queue.pool && !p.form.nonPreemptible &&
+			priorityOf(one.workload.source, policy) > priorityOf(p.workload.source, policy)
+	}
+	return standsBefore(one.workload.source, p.workload.source, policy)
 }
 
 // yieldsTo says whether a promise may have yielded to what the plan has placed (B4): one that is beyond

@@ -51,8 +51,9 @@ func (s behind) hasComeFor(p *promise) bool {
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
-// Of one leaf nobody steps aside for who stands after it, and nobody does so once more for who is beyond
-// its lines, and has lost the places again to the better right of such as had (M9).
+// Nobody steps aside for one from whom it would have the places back at once (M5): of one leaf for one that stands
+// after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and has
+// lost the places again to the better right of such as had (M9).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
@@ -60,7 +61,14 @@ func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || !s.hasServed(i, p.work)) && !s.promising().laying().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || !s.hasServed(i, p.work)) && !s.comesFirst(i, f, p)
+}
+
+// comesFirst says whether a workload stands before one that has a promise in its leaf (O1), or may preempt it (E1).
+func (s behind) comesFirst(i int32, f *cluster.Form, p *promise) bool {
+	other := s.world.FormOf(&s.world.Works[p.work], p.form)
+	preempts := s.pool.Policy.Preempt == preempt.WithinPool && !other.NonPreemptible && f.Priority > other.Priority
+	return preempts || s.promising().laying().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.
@@ -165,7 +173,7 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 	}
 	x := s.pool.Index
 	for _, p := range slices.Clone(s.promises.list) {
-		if !bound(p) || s.hasComeFor(p) || s.promising().laying().standsBefore(r.work, f, p) {
+		if !bound(p) || s.hasComeFor(p) || s.comesFirst(r.work, f, p) {
 			continue
 		}
 		others := func(other *promise) bool { return other != p && bound(other) }
