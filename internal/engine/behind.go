@@ -373,7 +373,7 @@ func (s behind) comes(work int32) bool {
 // to what ran, once those have gone who stand behind a unit that is beyond its own (M9).
 func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification) bool {
 	p := s.pool
-	if b.Entitled || len(s.claimants) == 0 || !s.ranBeside(b.Leaf) {
+	if s.phase == withinLines || b.Entitled || len(s.claimants) == 0 || !s.ranBeside(b.Leaf) {
 		return false
 	}
 	use := p.Tree.Mark()
