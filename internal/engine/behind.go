@@ -369,31 +369,64 @@ func (s behind) comes(work int32) bool {
 	return s.hasComeFor(p) && len(s.staysBehind(p)) > 0
 }
 
-// wouldExpose is a bound: whether somebody who was refused within its lines may have a right
-// to what ran, once those have gone who stand behind a unit that is beyond its own (M9).
-func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification) bool {
+// wouldExpose says whether somebody who was refused within its lines would have a right to what ran, once those have gone
+// who stand behind a unit that is beyond its own, and that has started (M9).
+func (s exposing) wouldExpose(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
 	p := s.pool
 	if s.phase == withinLines || b.Entitled || len(s.claimants) == 0 || !s.ranBeside(b.Leaf) {
-		return false
+		return false, nil
 	}
-	use := p.Tree.Mark()
-	defer p.Tree.Undo(use)
+	places, asks, claims := s.places, s.asks, s.claims
+	nodes, use, units := p.Index.Mark(), p.Tree.Mark(), p.Room.Mark()
+	put := s.vacated(gone)
+	defer func() {
+		put()
+		p.Index.Undo(nodes)
+		p.Tree.Undo(use)
+		p.Room.Undo(units)
+		s.places, s.asks, s.claims = places, asks, claims
+	}()
 	for _, c := range gone {
-		u := p.Room.Unit(c.Victim)
-		if p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
-			return true
+		if err := p.Room.Take(c.Victim); err != nil {
+			return false, err
 		}
 	}
-	if p.Tree.Charge(int(b.Leaf), b.Asks, b.NonPreemptible) != nil {
-		return true
+	if !b.Start() {
+		return true, nil
 	}
-	asks := s.asks
-	defer func() { s.asks = asks }()
-	s.asks = nil
-	return slices.ContainsFunc(s.claimants, func(it queue.Item) bool {
-		other, err := s.claimant(it, b.Work)
-		return err != nil || other != nil && other.Leaf != b.Leaf && s.gives(other, b.Leaf) && s.mayGain(other, quota.Amounts(b.Asks))
-	})
+	taken := slices.Clone(s.places)
+	s.places, s.asks, s.claims = nil, nil, false
+	var able []*preempt.Preemptor
+	for _, other := range s.claimants {
+		c, err := s.claimant(other, b.Work)
+		if err != nil {
+			return false, err
+		}
+		if c != nil && c.Leaf != b.Leaf && s.gives(c, b.Leaf) && s.mayGain(c, b.Asks) {
+			able = append(able, c)
+		}
+	}
+	if len(able) == 0 {
+		return false, nil
+	}
+	return s.takeWhatRan(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
+}
+
+// vacated has the table be without the seats of those who are to go, and returns what has them be there again.
+func (s exposing) vacated(gone []preempt.Justification) (put func()) {
+	w, before := s.world, make(map[int32][]cluster.Seat)
+	for _, c := range gone {
+		u := s.pool.Room.Unit(c.Victim)
+		if _, some := before[u.Work]; !some {
+			before[u.Work] = w.Room.Seats[u.Work]
+		}
+		w.Room.Seats[u.Work] = slices.DeleteFunc(slices.Clone(w.Room.Seats[u.Work]), func(one cluster.Seat) bool { return one.Step == u.Step })
+	}
+	return func() {
+		for i, seats := range before { // each for itself: order cannot matter
+			w.Room.Seats[i] = seats
+		}
+	}
 }
 
 // behindWhom is the workload whose promised places what starts or moves by an action has taken, none

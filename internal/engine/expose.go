@@ -71,6 +71,13 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 		return false, nil
 	}
 	w.Booking().Tell()
+	return s.takeWhatRan(able, it, f, unit, places)
+}
+
+// takeWhatRan says whether one of some claimants has a reclaim that takes what ran before, once a unit has some places,
+// and notes for whom it is not to start.
+func (s exposing) takeWhatRan(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (exposed bool, err error) {
+	w := s.world
 	w.Journal.Keep(w, it.ID)
 	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
 	own := k.Current

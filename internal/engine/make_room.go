@@ -243,8 +243,12 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			best, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
 			if mode == preempt.Due {
-				if found && !exposing(s).wouldExpose(b, best.Justifications) {
-					return s.keep(best), nil
+				if !found {
+					continue
+				}
+				best.Justifications = slices.Clone(best.Justifications) // others are asked for too
+				if exposed, err := exposing(s).wouldExpose(it, b, best.Justifications); !exposed || err != nil {
+					return s.keep(best), err
 				}
 				continue
 			}
