@@ -341,7 +341,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	s.due = 0
 	for _, victim := range s.victims {
 		if made {
-			s.served[servedBy{it.ID, seats, victim}] = true
+			s.served[servedBy{it.ID, seats, victim, 0}] = true
 		}
 	}
 	if held == nil && !made && err == nil && !promised {
@@ -351,16 +351,28 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 }
 
 // A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
-// places again to somebody's better one, that one does not make way for it once more in the same solve.
+// places again to somebody's better one, that one does not make way for it once more in the same solve. Nor does one do
+// so that would give somebody a right to what ran, while nothing else starts: since is how often something has, plus one.
 type servedBy struct {
 	work   int32
 	seats  int
 	victim int32
+	since  int
 }
 
-// hasServed says whether one has made way for another by this right, that has lost the places again.
+// hasServed says whether one has made way for another by this right, that has lost the places again, or would in vain.
 func (s behind) hasServed(i, work int32) bool {
-	return s.served[servedBy{work, len(s.world.Room.Seats[work]), i}]
+	seats := len(s.world.Room.Seats[work])
+	return s.served[servedBy{work, seats, i, 0}] || s.served[servedBy{work, seats, i, 1 + len(s.world.Room.Commits)}]
+}
+
+// stay has those who stand behind a workload stay there, as things are, so that it is promised another time (B7).
+func (s behind) stay(work int32, gone []preempt.Justification) {
+	for _, c := range gone {
+		s.served[servedBy{work, len(s.world.Room.Seats[work]), s.pool.Room.Unit(c.Victim).Work, 1 + len(s.world.Room.Commits)}] = true
+	}
+	s.promises.at = 0 // the profile has them go
+	s.promising().changed()
 }
 
 // comes says whether the time of a workload's promise has come, and somebody stands behind it.
@@ -409,7 +421,8 @@ func (s exposing) wouldExpose(it queue.Item, b *preempt.Preemptor, gone []preemp
 	if len(able) == 0 {
 		return false, nil
 	}
-	return s.takeWhatRan(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
+	by, err := s.takesOnce(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
+	return by != nil, err
 }
 
 // vacated has the table be without the seats of those who are to go, and returns what has them be there again.

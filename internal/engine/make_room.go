@@ -247,9 +247,11 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 					continue
 				}
 				best.Justifications = slices.Clone(best.Justifications) // others are asked for too
-				if exposed, err := exposing(s).wouldExpose(it, b, best.Justifications); !exposed || err != nil {
+				exposed, err := exposing(s).wouldExpose(it, b, best.Justifications)
+				if !exposed || err != nil {
 					return s.keep(best), err
 				}
+				s.behind().stay(b.Work, best.Justifications)
 				continue
 			}
 			if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {
