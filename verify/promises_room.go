@@ -117,10 +117,14 @@ func isDue(one *standing) bool {
 }
 
 // mayTake says whether what the plan starts has the right to preempt from whom something is promised what it would start
-// on: that may have started in this solve, have made way for it, and have been promised the same again (B7).
+// on, and the promise could begin now but for what the plan places: its workload may have started in this solve, have made
+// way for it, and have been promised the same again (B7, E1).
 func (v *promising) mayTake(one *standing, p *promised) bool {
 	was := p.workload.source.Reserved
-	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) && mayPreempt(one.workload, p.workload)
+	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) && mayPreempt(one.workload, p.workload) &&
+		!slices.ContainsFunc(p.nodes, func(n *verifiedNode) bool {
+			return len(v.overfullAt(p, n, v.at, func(other *standing) bool { return !other.fresh })) > 0
+		})
 }
 
 // gathered checks that what is gathered for one fits beside all that is promised to others, and that
