@@ -57,7 +57,15 @@ func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
 			left[q][row.Resource] = row.Demand - sums[q][row.Resource].all()
 		}
 	}
-	slices.SortStableFunc(forms, func(a, b untoldDemand) int { // the largest of a workload alone may count
+	// The largest of a workload alone may count, and of what may be asked by either the preemptible can be used (F1).
+	slices.SortStableFunc(forms, func(a, b untoldDemand) int {
+		switch {
+		case a.form.nonPreemptible == b.form.nonPreemptible:
+		case a.form.nonPreemptible:
+			return 1
+		default:
+			return -1
+		}
 		return cmp.Compare(b.form.asks()[allot.GPU], a.form.asks()[allot.GPU])
 	})
 	for len(forms) > 0 {
@@ -76,6 +84,7 @@ func addUntold(v *verifier, sums verifiedDemands, forms []untoldDemand) {
 				u.take(&u.forms[i])
 			}
 		}
+		u.note(leaf, sums)
 		cut := u.steps < 0 && !u.capped
 		if cut {
 			u.believe(sums)
@@ -128,6 +137,24 @@ func (u *untold) find(from int) bool {
 		u.giveBack(&u.forms[from])
 	}
 	return u.find(from + 1)
+}
+
+// note notes what of a leaf may be asked by preemptible work or by other, as far as is told.
+func (u *untold) note(leaf *verifiedQueue, sums verifiedDemands) {
+	kind := func(nonPreemptible bool) bool {
+		return slices.ContainsFunc(u.forms, func(one untoldDemand) bool { return one.form.nonPreemptible == nonPreemptible })
+	}
+	if !kind(true) || !kind(false) {
+		return
+	}
+	all := sums.of(leaf)
+	for i := range u.forms {
+		for resource := range u.forms[i].form.asks() { // each is noted: order cannot matter
+			sum := all[resource]
+			sum.mixed = true
+			all[resource] = sum
+		}
+	}
 }
 
 // believe counts what is left beside the forms that are counted, of each resource as far as

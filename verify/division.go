@@ -78,9 +78,10 @@ type verifiedClaim struct {
 	queue                         *verifiedQueue
 	share, part, requestable, own int64 // own is the weight
 	tier                          int32
+	mixed                         bool // it may use less than requestable, see [verifiedDemand]
 }
 
-func (c *verifiedClaim) unsatisfied() bool { return c.share < c.requestable && c.own > 0 }
+func (c *verifiedClaim) unsatisfied() bool { return c.share < c.requestable && c.own > 0 && !c.mixed }
 
 // divisions checks that a group of siblings without lending limits divides what
 // there is as F3, F5 and F7 say: as long as a queue that has a weight wants more
@@ -99,7 +100,7 @@ func (v *verifier) divisions(group []*verifiedQueue, key verifiedKey, there int6
 		if row == nil {
 			return // told already
 		}
-		c := verifiedClaim{queue: q, share: row.FairShare, requestable: q.requestable(key.resource, demand)}
+		c := verifiedClaim{queue: q, share: row.FairShare, requestable: q.requestable(key.resource, demand), mixed: demand[q][key.resource].mixed}
 		if p.policy.Shares != fairshare.ByDemand { // which knows no tiers
 			c.tier = q.given[key].OverQuotaPriority
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/preempt"
 )
 
 // Whether what is promised is free when its time comes, beside all that stands and is promised besides (B2, B5).
@@ -116,11 +117,14 @@ func isDue(one *standing) bool {
 }
 
 // mayTake says whether what the plan starts has the right to preempt, from the workload that something is promised to,
-// what that would start on: that may have started in this solve, have made way for it, and have been promised the same
-// again (B7).
+// what that would start on, and the promise could begin now but for what the plan places: its workload may have started in
+// this solve, have made way for it, and have been promised the same again (B7, E1).
 func (v *promising) mayTake(one *standing, p *promised) bool {
 	was := p.workload.source.Reserved
-	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) && mayPreempt(one.workload, p.workload)
+	return !one.moves && was != nil && was.Form >= 0 && was.Form < len(p.workload.forms) && mayPreempt(one.workload, p.workload) &&
+		!slices.ContainsFunc(p.nodes, func(n *verifiedNode) bool {
+			return len(v.overfullAt(p, n, v.at, func(other *standing) bool { return !other.fresh })) > 0
+		})
 }
 
 // gathered checks that what is gathered for one fits beside all that is promised to others, and that
@@ -209,8 +213,8 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 
 // isServedBy says whether what stands on places of a promise goes when its time comes, as it stands
 // behind it (B6) or was trusted to have left and has passed the workload that it is promised to (B5); but for
-// none of its own leaf that stands after it, nor for one beyond its entitlement that is told to wait for it, as it
-// would come back by a better right (M5).
+// none of its own leaf that stands after it, nor for one that it may preempt, nor for one beyond its entitlement that is
+// told to wait for it, as it would come back by a better right (M5).
 func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
 		return false
@@ -218,13 +222,23 @@ func (p *promised) isServedBy(one *standing) bool {
 	if !p.source.Promise.Entitled && one.until.predicted <= p.from && slices.Contains(p.source.Promise.WaitsFor, one.workload.source.ID) {
 		return false
 	}
-	if one.form.nonPreemptible || one.form.queue == p.form.queue && standsBefore(one.workload.source, p.workload.source, p.form.queue.pool.policy) {
+	if one.form.nonPreemptible || p.comesAfter(one) {
 		return false
 	}
 	return slices.ContainsFunc(p.on[one.node], func(t plannedTask) bool {
 		shared := slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(one.task.devices, d) })
 		return shared || len(t.place.Devices) == 0 || len(one.task.devices) == 0
 	})
+}
+
+// comesAfter says whether what stands is before the workload of a promise in its queue (O1), or may preempt it (E1).
+func (p *promised) comesAfter(one *standing) bool {
+	policy := p.form.queue.pool.policy
+	if one.form.queue != p.form.queue {
+		return policy.Preempt == preempt.WithinPool && one.form.queue.pool == p.form.queue.pool && !p.form.nonPreemptible &&
+			priorityOf(one.workload.source, policy) > priorityOf(p.workload.source, policy)
+	}
+	return standsBefore(one.workload.source, p.workload.source, policy)
 }
 
 // yieldsTo says whether a promise may have yielded to what the plan has placed (B4): one that is beyond

@@ -176,8 +176,12 @@ func boundOf(amount int64) quota.Bound {
 
 // A verifiedDemand is what is asked of a queue, running and waiting (F1); of each device
 // some multiple of each, and of unsure, if forms ask too of which the plan does not say
-// whether they do. These two are of leaves alone.
-type verifiedDemand struct{ preemptible, nonPreemptible, each, unsure int64 }
+// whether they do. These two are of leaves alone. What is mixed may be preemptible to some part
+// that is counted as the other, where both come to what the plan says that is asked.
+type verifiedDemand struct {
+	preemptible, nonPreemptible, each, unsure int64
+	mixed                                     bool
+}
 
 // verifiedDemands are by queue and resource.
 type verifiedDemands map[*verifiedQueue]map[string]verifiedDemand
@@ -266,6 +270,7 @@ func (sums verifiedDemands) addBelow(q, below *verifiedQueue) {
 		sum := all[resource]
 		sum.preemptible += asked.preemptible
 		sum.nonPreemptible += asked.nonPreemptible
+		sum.mixed = sum.mixed || asked.mixed
 		all[resource] = sum
 	}
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -9,7 +8,6 @@ import (
 	"github.com/allotsched/allot/internal/division"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
-	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -52,9 +50,10 @@ func (s behind) hasComeFor(p *promise) bool {
 
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
-// Of one leaf nobody steps aside for who stands after it, and nobody does so once more for who is beyond
-// its lines, and has lost the places again to the better right of such as had (M9); but for whom places are gathered
-// the time is yet to come (B8).
+// Nobody steps aside for one from whom it would have the places back at once (M5): of one leaf for one that stands
+// after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and has
+// lost the places again to the better right of such as had (M9); but for a workload for which places are gathered the
+// time is yet to come (B8).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
@@ -62,7 +61,14 @@ func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
 		return false
 	}
-	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || p.gathers || !s.hasServed(i, p.work)) && !s.promising().laying().standsBefore(i, f, p)
+	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || p.gathers || !s.hasServed(i, p.work)) && !s.comesFirst(i, f, p)
+}
+
+// comesFirst says whether a workload stands before one that has a promise in its leaf (O1), or may preempt it (E1).
+func (s behind) comesFirst(i int32, f *cluster.Form, p *promise) bool {
+	other := s.world.FormOf(&s.world.Works[p.work], p.form)
+	preempts := s.pool.Policy.Preempt == preempt.WithinPool && !other.NonPreemptible && f.Priority > other.Priority
+	return preempts || s.promising().laying().standsBefore(i, f, p)
 }
 
 // comesBehind says whether a task that ran has come to stand behind somebody in this solve.
@@ -167,7 +173,7 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 	}
 	x := s.pool.Index
 	for _, p := range slices.Clone(s.promises.list) {
-		if !bound(p) || s.hasComeFor(p) || s.promising().laying().standsBefore(r.work, f, p) {
+		if !bound(p) || s.hasComeFor(p) || s.comesFirst(r.work, f, p) {
 			continue
 		}
 		others := func(other *promise) bool { return other != p && bound(other) }
@@ -248,252 +254,6 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 		return false
 	}
 	return s.promising().sparing().standsStill(p)
-}
-
-// borrows says whether a seat, of a form that it is in, is of what is lent, at the time, by a
-// reservation of which the other, in this form, is a member and its own workload is not. The other may use all that the
-// seat is of. Where devices are reserved, and not their node, that one has a first right to something which asks for some.
-func (s behind) borrows(one *cluster.Seat, own *cluster.Definition, work int32, form int16) bool {
-	if len(s.pool.Reserved) == 0 {
-		return false
-	}
-	w := s.world
-	d := w.Definition(&w.Works[work], form)
-	strange, asked := d.Stranger, one.Devices
-	if !d.GPU {
-		asked = 0
-	}
-	lent := false
-	for _, r := range own.Stranger {
-		of := &s.pool.Reserved[r]
-		lent = lent || of.Lend && of.Lasts(max(w.Now, 0)) && !slices.Contains(strange, r) && s.pool.IsIn(of.Set, w.Position[one.Node], asked)
-	}
-	return lent && !slices.ContainsFunc(strange, func(r int32) bool {
-		of := &s.pool.Reserved[r]
-		return of.Lasts(max(w.Now, 0)) && s.pool.IsIn(of.Set, w.Position[one.Node], one.Devices)
-	})
-}
-
-// stoodThere says whether what was taken stood where it had before the solve, if it was taken for
-// who has the first right to that: who has come there only in the solve has lost its place by
-// another right before (B6, B9).
-func (s behind) stoodThere(t *cluster.Taking) bool {
-	if t.Code != cluster.Behind {
-		return true
-	}
-	w := s.world
-	k, form := &w.Works[t.Unit.Work], w.Room.Commits[t.Commit].Form
-	return slices.ContainsFunc(t.Seats, func(one cluster.Seat) bool {
-		if one.Commit >= 0 {
-			return false
-		}
-		passed := one.Behind == t.Beneficiary+1 || hasOverrun(w, &one)
-		return passed || s.borrows(&one, w.Definition(k, w.Live[k.Live].Form), t.Beneficiary, form)
-	})
-}
-
-// lends says whether something is lent, at the time, to whose members the workload belongs.
-func (s behind) lends(d *cluster.Definition) bool {
-	for r := range s.pool.Reserved {
-		if of := &s.pool.Reserved[r]; of.Lend && of.Lasts(max(s.world.Now, 0)) && !slices.Contains(d.Stranger, int32(r)) {
-			return true
-		}
-	}
-	return false
-}
-
-// ownGround is the definition of a form for whom room is made: nobody goes for what is only
-// borrowed.
-func (s preempting) ownGround(i int32, at int16) *cluster.Definition {
-	w := s.world
-	d := w.Definition(&w.Works[i], at)
-	if !slices.ContainsFunc(d.Stranger, func(r int32) bool { return s.pool.Reserved[r].Lend }) {
-		return d
-	}
-	return s.promising().openAt(i, at, max(w.Now, 0), d.Unit.Tasks())
-}
-
-// take has whoever stands behind the next unit of a form make way for it, and says
-// whether it has started: one within its lines in its turn, the others when nobody else
-// moves.
-func (s behind) take(it queue.Item, at int16) (bool, error) {
-	w, p := s.world, s.pool
-	k := &w.Works[it.ID]
-	f, d := w.FormOf(k, at), w.Definition(k, at)
-	if s.kept != nil || s.placer.UsedNodes || s.phase == growing || !d.Verdict.OK {
-		return false, nil
-	}
-	promised := s.comes(it.ID)
-	if !promised && !s.lends(d) {
-		return false, nil
-	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
-	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
-	if held == nil && !promised && s.stayed[asked].Stands(p) {
-		s.decision.Work.Remembered++
-		return false, nil
-	}
-	seats := len(w.Room.Seats[it.ID])
-	s.due, s.victims, s.rest = at+1, s.victims[:0], s.rest[:0]
-	made, err := s.preempting().makeRoomForAny(k, it, at, held)
-	s.due = 0
-	for _, victim := range s.victims {
-		if made {
-			s.served[servedBy{it.ID, seats, victim}] = true
-		}
-	}
-	if held == nil && !made && err == nil && !promised {
-		s.stayed[asked] = p.UntilChanged()
-	}
-	return made, err
-}
-
-// lacksNoPlace says whether a unit for which those are to go that borrow what is lent finds places beside them: its
-// first right is to these, and what else it waits for is no reason for anybody to go by that (B9).
-func (s behind) lacksNoPlace(f *cluster.Form, b *preempt.Preemptor) bool {
-	if s.comes(b.Work) {
-		return false
-	}
-	d := s.preempting().ownGround(b.Work, s.due-1)
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
-	return s.preempting().undone(func() bool {
-		_, found, err := s.preempting().placeDue(f, d, b)
-		return found && err == nil
-	})
-}
-
-// A leftPlace is a place that is left for one who has the first right to others beside it.
-type leftPlace struct {
-	shape placement.Shape
-	place placement.Place
-}
-
-// leave notes which of the seats that a workload leaves for the one that is due did not stand behind that one:
-// its right is to what did, and the rest is no more its than anybody's.
-func (s behind) leave(i int32, seats []cluster.Seat, work int32) {
-	d := s.world.Definition(&s.world.Works[i], s.world.Works[i].Current)
-	for at := range seats {
-		if one := &seats[at]; !s.standsBehind(one, i, work) {
-			s.rest = append(s.rest, leftPlace{d.Sets[one.Set].Placed, one.Place(s.world)})
-		}
-	}
-}
-
-// besideRest calls do, which finds places for the one that is due, while it leaves alone all that others leave for it
-// and that did not stand behind it: what has left, and what the search at hand has taken.
-func (s behind) besideRest(work int32, do func() error) error {
-	if s.due == 0 {
-		return do()
-	}
-	x, room, before := s.pool.Index, s.pool.Room, len(s.rest)
-	for id := range preempt.AllTaken(room) {
-		u := room.Unit(id)
-		own, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
-		s.leave(u.Work, own, work)
-	}
-	closed := s.rest
-	defer func() { s.rest = closed[:before] }()
-	for _, left := range closed {
-		if err := x.Take(left.shape, left.place); err != nil {
-			return err
-		}
-	}
-	err := do()
-	for _, left := range closed {
-		err = cmp.Or(err, x.Give(left.shape, left.place))
-	}
-	return err
-}
-
-// A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
-// places again to somebody's better one, that one does not make way for it once more in the same solve.
-type servedBy struct {
-	work   int32
-	seats  int
-	victim int32
-}
-
-// hasServed says whether one has made way for another by this right, that has lost the places again.
-func (s behind) hasServed(i, work int32) bool {
-	return s.served[servedBy{work, len(s.world.Room.Seats[work]), i}]
-}
-
-// comes says whether the time of a workload's promise has come, and somebody stands behind it.
-func (s behind) comes(work int32) bool {
-	p := s.promising().of(work)
-	return s.hasComeFor(p) && len(s.staysBehind(p)) > 0
-}
-
-// wouldExpose is a bound: whether somebody may have a right to what ran, once those have gone who stand behind a unit
-// that is beyond its own lines (M9): a workload that was refused within its lines, or one of those, which waits again. Whose
-// time has come starts nevertheless, as its promise is laid anew once it has lost the places again (B7).
-func (s exposing) wouldExpose(b *preempt.Preemptor, gone []preempt.Justification) bool {
-	p := s.pool
-	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
-		return false
-	}
-	use := p.Tree.Mark()
-	defer p.Tree.Undo(use)
-	for _, c := range gone {
-		u := p.Room.Unit(c.Victim)
-		if p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible) != nil {
-			return true
-		}
-	}
-	if p.Tree.Charge(int(b.Leaf), b.Asks, b.NonPreemptible) != nil {
-		return true
-	}
-	asks := s.asks
-	defer func() { s.asks = asks }()
-	s.asks = nil
-	gains := func(other *preempt.Preemptor, err error) bool {
-		return err != nil || other != nil && other.Leaf != b.Leaf && s.gives(other, b.Leaf) && s.mayGain(other, quota.Amounts(b.Asks))
-	}
-	if slices.ContainsFunc(s.claimants, func(it queue.Item) bool { return gains(s.claimant(it, b.Work)) }) {
-		return true
-	}
-	return !s.behind().comes(b.Work) && slices.ContainsFunc(gone, func(c preempt.Justification) bool {
-		return s.othersRan(sideOf(p, b.Leaf, p.Room.Unit(c.Victim).Leaf), gone) && gains(s.waitsAgain(c))
-	})
-}
-
-// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload than
-// those that go.
-func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
-	w, p := s.world, s.pool
-	return slices.ContainsFunc(w.Holdings, func(h cluster.Holding) bool {
-		f := w.FormOf(&w.Works[h.Work], h.Form)
-		return h.Phase == cluster.Running && !h.Fresh && !f.NonPreemptible && f.Pool == s.index && under(p, f.Queue, q) &&
-			!slices.ContainsFunc(gone, func(c preempt.Justification) bool { return p.Room.Unit(c.Victim).Work == h.Work })
-	})
-}
-
-// waitsAgain describes a victim as it waits once it has gone; nil where it does not, or never reclaims.
-func (s exposing) waitsAgain(c preempt.Justification) (*preempt.Preemptor, error) {
-	w, u := s.world, s.pool.Room.Unit(c.Victim)
-	if s.wouldEnd(c) || s.pool.Policy.ReclaimNonPreemptibleOnly {
-		return nil, nil
-	}
-	k := &w.Works[u.Work]
-	add := make([]int32, len(w.Definition(k, k.Current).Sets))
-	own, _ := cluster.PartSeats(w.Room.Seats[u.Work], u.Step)
-	for at := range own {
-		add[own[at].Set]++
-	}
-	asks, err := s.unitAsks(w.Definition(k, k.Current), gang.Unit{Add: add}, u.Step == 0)
-	if err != nil {
-		return nil, err
-	}
-	it := wholeItem(w, u.Work, k.Current)
-	if u.Step > 0 {
-		it.Stage = queue.AboveMinimum
-	}
-	return s.preempting().beneficiary(k, it, k.Current, add, slices.Clone(asks)), nil
 }
 
 // behindWhom is the workload whose promised places what starts or moves by an action has taken, none

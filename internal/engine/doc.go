@@ -50,7 +50,16 @@
 // finds equal places at the same time (B5). Promises that the state has stand before anybody has
 // a turn. They are tried earlier then, and when nothing else changes at the end of a
 // round; one that moves is a change like others, so that the rounds end when all
-// rest (B7). What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays everybody who
+// rest (B7).
+//
+// Who stands behind a promise is evicted when its time comes, whoever is within its lines (B6). Where that one
+// has the better right, by order, priority or lines, it would have the places back in the same solve, or evict the
+// other for them in the next: two evictions, lost work twice, and nobody has gained. There M5 holds and not B6: nobody
+// steps aside, and the promise waits for whoever is there, which is told as an overrun. That serves the user too:
+// the promise has a time that can be kept, and what runs goes on. Nor does anybody go for one beyond its lines that
+// would give a third a right to what ran (M9), which is tried as any start is.
+//
+// What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays everybody who
 // waits so, and has nobody start (B10).
 //
 // # Again and again

@@ -42,7 +42,7 @@ func (s exposing) noteClaimants() {
 // exposes says whether a unit whose places are taken, and that is beyond the lines
 // with them, may not start because it gives a claimant a reclaim of what ran before.
 // What it is charged is not charged yet.
-func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts) (exposed bool, err error) {
+func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts) (bool, error) {
 	w, p := s.world, s.pool
 	if s.phase == withinLines || len(s.claimants) == 0 || p.Room.Entitled(f.Queue, charge) || !s.someRan() && len(s.patient) == 0 {
 		return false, nil
@@ -71,14 +71,27 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 		return false, nil
 	}
 	w.Booking().Tell()
+	by, err := s.takesOnce(able, it, f, unit, places)
+	if by == nil || err != nil {
+		return false, err
+	}
+	s.noteExposure(it, f, by)
+	return true, nil
+}
+
+// takesOnce is the first of some claimants that has a reclaim which takes what ran before once a unit has some places,
+// or nil.
+func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (by *preempt.Preemptor, err error) {
+	w := s.world
 	w.Journal.Keep(w, it.ID)
 	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
 	own := k.Current
 	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
 	reenter(w, it.ID)
 	for _, b := range able {
-		if exposed, err = s.takesWhatRan(b, it, f); exposed {
-			s.noteExposure(it, f, b)
+		exposed, wrong := s.takesWhatRan(b, it, f)
+		if err = wrong; exposed {
+			by = b
 		}
 		if exposed || err != nil {
 			break
@@ -86,7 +99,7 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 	}
 	w.Room.Seats[it.ID], k.Current = before, own
 	reenter(w, it.ID)
-	return exposed, err
+	return by, err
 }
 
 // mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or, where

@@ -246,9 +246,15 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			best, refusal, found := s.pool.Room.Find(b, mode)
 			s.decision.Work.Candidates += int64(refusal.Steps)
 			if mode == preempt.Due {
-				if found && !exposing(s).wouldExpose(b, best.Justifications) {
-					return s.keep(best), nil
+				if !found {
+					continue
 				}
+				best.Justifications = slices.Clone(best.Justifications) // others are asked for too
+				exposed, err := exposing(s).wouldExpose(it, b, best.Justifications)
+				if !exposed || err != nil {
+					return s.keep(best), err
+				}
+				s.behind().stay(b.Work, best.Justifications)
 				continue
 			}
 			if refusal.Cut || s.briefly && !found && refusal.Steps > 0 {

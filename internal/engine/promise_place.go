@@ -184,6 +184,7 @@ func (s promising) placeBeside(r reach, f *cluster.Form, d *cluster.Definition, 
 		switch {
 		case bound(p):
 			reached++
+			own = own || s.behind().comesFirst(r.work, f, p) // others that ask the same may take places behind it
 		case p.at < r.until && (p.entitled || !entitled):
 			own = true // it yields to this one, and not to others that ask the same
 		}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/allotsched/allot/gang"
+	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
+)
+
+// wouldExpose says whether somebody would have a right to what ran, once those have gone who stand behind a unit that is
+// beyond its own lines, and that has started (M9): a workload that was refused within its lines, or one of those, which
+// waits again. The former is tried, and of the latter it is a bound, which does not hinder a workload whose time has come:
+// its promise is laid anew once it has lost the places again (B7).
+func (s exposing) wouldExpose(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
+	p := s.pool
+	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
+		return false, nil
+	}
+	waiting := gone
+	if s.behind().comes(b.Work) {
+		waiting = nil
+	}
+	places, asks, claims, due := s.places, s.asks, s.claims, s.due
+	nodes, use, units := p.Index.Mark(), p.Tree.Mark(), p.Room.Mark()
+	before, put := s.vacated(gone)
+	defer func() {
+		put()
+		p.Index.Undo(nodes)
+		p.Tree.Undo(use)
+		p.Room.Undo(units)
+		s.places, s.asks, s.claims, s.due = places, asks, claims, due
+	}()
+	for _, c := range gone {
+		if err := p.Room.Take(c.Victim); err != nil {
+			return false, err
+		}
+	}
+	if !b.Start() {
+		return true, nil
+	}
+	taken := slices.Clone(s.places)
+	s.places, s.asks, s.claims, s.due = nil, nil, false, 0 // others ask by rights of their own
+	gains := func(c *preempt.Preemptor) bool {
+		return c != nil && c.Leaf != b.Leaf && s.gives(c, b.Leaf) && s.mayGain(c, b.Asks)
+	}
+	for _, c := range waiting {
+		u := p.Room.Unit(c.Victim)
+		again, err := s.waitsAgain(c, before[u.Work])
+		if err != nil || gains(again) && s.othersRan(sideOf(p, b.Leaf, u.Leaf), gone) {
+			return err == nil, err
+		}
+	}
+	able, err := s.refusedThat(gains, b.Work)
+	if len(able) == 0 || err != nil {
+		return false, err
+	}
+	by, err := s.takesOnce(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
+	return by != nil, err
+}
+
+// refusedThat are those of the workloads refused within their lines in this round for which a condition holds, while
+// another starts.
+func (s exposing) refusedThat(holds func(*preempt.Preemptor) bool, starts int32) (able []*preempt.Preemptor, err error) {
+	if s.phase == withinLines { // they are those of the round before until then
+		return nil, nil
+	}
+	for _, it := range s.claimants {
+		c, err := s.claimant(it, starts)
+		if err != nil {
+			return nil, err
+		}
+		if holds(c) {
+			able = append(able, c)
+		}
+	}
+	return able, nil
+}
+
+// vacated has the table be without the seats of those who are to go, and returns what their workloads had, and what
+// has it be there again.
+func (s exposing) vacated(gone []preempt.Justification) (before map[int32][]cluster.Seat, put func()) {
+	w := s.world
+	before = make(map[int32][]cluster.Seat)
+	for _, c := range gone {
+		u := s.pool.Room.Unit(c.Victim)
+		if _, some := before[u.Work]; !some {
+			before[u.Work] = w.Room.Seats[u.Work]
+		}
+		w.Room.Seats[u.Work] = slices.DeleteFunc(slices.Clone(w.Room.Seats[u.Work]), func(one cluster.Seat) bool { return one.Step == u.Step })
+	}
+	return before, func() {
+		for i, seats := range before { // each for itself: order cannot matter
+			w.Room.Seats[i] = seats
+		}
+	}
+}
+
+// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload than
+// those that go.
+func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
+	w, p := s.world, s.pool
+	return slices.ContainsFunc(w.Holdings, func(h cluster.Holding) bool {
+		f := w.FormOf(&w.Works[h.Work], h.Form)
+		return h.Phase == cluster.Running && !h.Fresh && !f.NonPreemptible && f.Pool == s.index && under(p, f.Queue, q) &&
+			!slices.ContainsFunc(gone, func(c preempt.Justification) bool { return p.Room.Unit(c.Victim).Work == h.Work })
+	})
+}
+
+// waitsAgain describes a victim, whose workload had some seats, as it waits once it has gone; nil where it does not, or
+// never reclaims.
+func (s exposing) waitsAgain(c preempt.Justification, seats []cluster.Seat) (*preempt.Preemptor, error) {
+	w, u := s.world, s.pool.Room.Unit(c.Victim)
+	if s.wouldEnd(c) || s.pool.Policy.ReclaimNonPreemptibleOnly {
+		return nil, nil
+	}
+	k := &w.Works[u.Work]
+	add := make([]int32, len(w.Definition(k, k.Current).Sets))
+	own, _ := cluster.PartSeats(seats, u.Step)
+	for at := range own {
+		add[own[at].Set]++
+	}
+	asks, err := s.unitAsks(w.Definition(k, k.Current), gang.Unit{Add: add}, u.Step == 0)
+	if err != nil {
+		return nil, err
+	}
+	it := wholeItem(w, u.Work, k.Current)
+	if u.Step > 0 {
+		it.Stage = queue.AboveMinimum
+	}
+	return s.preempting().beneficiary(k, it, k.Current, add, slices.Clone(asks)), nil
+}
