@@ -71,7 +71,7 @@ var ratchets = []ratchet{
 		measure: methods,
 		excess: map[string]int{
 			"allot.checker":     80,
-			"placement.Index":   106,
+			"placement.Index":   105,
 			"preempt.Evaluator": 78,
 			"preempt.search":    62,
 			"sim.engine":        70,

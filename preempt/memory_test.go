@@ -360,6 +360,20 @@ func TestMemoryOfTurns(t *testing.T) {
 	}
 }
 
+// Of a node the smallest move where who stands worst and the largest find no other place (C1).
+func TestSmallestMove(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 4", 16) + ` | queue a quota=9 | queue b quota=99
+		run b/x1 gpu=1 on=0 | run b/x2 gpu=1 on=0 | run b/y gpu=2 on=0 admitted=9 | run b/h1 gpu=3 on=1 | run b/h2 gpu=3 on=2`
+	for n := 3; n < 16; n++ {
+		text += fmt.Sprintf(" | run b/f%d gpu=4 on=%d", n, n)
+	}
+	l := lifeOf(text + " | wait a/w gpu=2 like=4")
+	p, _, _ := l.room.Find(l.preemptor, move)
+	if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, []string{"x1+0", "x2+0"}) {
+		t.Errorf("%v move", got)
+	}
+}
+
 // alikeTake has preemptors that are alike start one after the other, and says whom each
 // has to take.
 func (l *life) alikeTake(t *testing.T, mode preempt.Mode, wants ...[]string) {
