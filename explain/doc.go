@@ -81,9 +81,10 @@
 //
 // # Cost
 //
-// The first question about a decision takes a solve, if it was found incrementally; each
-// other one time in what runs and waits in the pool, and the victims one solve more. A
-// Fitter compiles the version once, and remembers what it learns.
+// The first question about a decision has it made once more, in full, in the world that
+// follows the snapshot, which is not compiled again; so has the first after others were
+// decided. Each other one takes time in what runs and waits in the pool, and the victims one
+// decision more. A Fitter compiles the version once, and remembers what it learns.
 //
 // Diff takes time in the size of the plans. WhatIf and Reclaim take two decisions, in
 // full. WhatHelps takes at most as many decisions as it may, 128 if nothing is said.

@@ -174,9 +174,9 @@ func unknown(kind, id string) error { return fmt.Errorf("%w: %s %q", allot.ErrUn
 // and, if the plan takes something from it, why it was chosen.
 //
 // The error is the context's, or wraps [allot.ErrUnknown]. The first question that a
-// decision is asked beyond its actions costs a solve, see [allot.Decision]; every other
-// one takes time in what runs and waits in the pool. Explaining what is taken from
-// a workload costs a solve more, where that was not asked before.
+// decision is asked beyond its actions has it made once more, see [allot.Decision]; every
+// other one takes time in what runs and waits in the pool. Explaining what is taken from
+// a workload has it made another time, where that was not asked before.
 func Workload(ctx context.Context, d *allot.Decision, workload string) (out *Explanation, err error) {
 	takings := takingsOf(d, func(_ int, a allot.Action) bool { return a.Workload == workload })
 	err = d.View(ctx, victims(d, takings), func(v decision) error {

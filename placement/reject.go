@@ -235,7 +235,7 @@ func (x *Index) miss(sh *shape, v int32, last *deviceMiss) Miss {
 		}
 	case sh.senseless:
 		x.missSense(sh, &m)
-	case (x.foreign != nil || !last.isOf(nd)) && x.missCount(sh, v, &m):
+	case (x.foreign != nil || !last.isOf(nd)) && missCount(x, sh, v, &m):
 	case !lacks(&m, Capacity, sh, x.capacityOf(v)):
 		x.missNow(sh, v, &m, last)
 	}
@@ -243,7 +243,7 @@ func (x *Index) miss(sh *shape, v int32, last *deviceMiss) Miss {
 }
 
 // missCount fills in the miss if the empty node has too few devices.
-func (x *Index) missCount(sh *shape, v int32, m *Miss) bool {
+func missCount(x *Index, sh *shape, v int32, m *Miss) bool {
 	most := x.mostOfOneModel(sh, v, AnyIsland)
 	if m.Predicate = DeviceCount; most >= sh.count && sh.island != AnyIsland {
 		most, m.Predicate = x.mostOfOneModel(sh, v, sh.island), IslandSize
