@@ -331,7 +331,11 @@ func put[T any](c *changer, at *path, list string, entries []T, id func(*T) stri
 	if len(entries) == 0 {
 		return nil
 	}
-	seen := make(map[string]bool, len(entries))
+	var seen map[string]bool
+	if len(entries) > 1 {
+		seen = make(map[string]bool, len(entries))
+	}
+	changed = make([]table.Difference[T], 0, len(entries))
 	for i := range entries {
 		key := id(&entries[i])
 		if seen[key] {
@@ -340,7 +344,9 @@ func put[T any](c *changer, at *path, list string, entries []T, id func(*T) stri
 			c.fault(&here, FaultDuplicate, key, "must be put once")
 			continue
 		}
-		seen[key] = true
+		if seen != nil {
+			seen[key] = true
+		}
 		e := clone(entries[i])
 		changed = append(changed, table.Difference[T]{Before: into.Get(key), After: &e})
 		*into = into.Put(key, &e)

@@ -280,7 +280,11 @@ func (d *delta) checkQueues(c *checker, at *path) {
 // came; not sure where they are too large.
 func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 	next = *b
-	top, gone := root(), b.checker(d.before)
+	gone := new(checker) // of nothing, as most often only somebody has come
+	if slices.ContainsFunc(d.workloads, func(k table.Difference[Workload]) bool { return k.Before != nil }) {
+		gone = b.checker(d.before)
+	}
+	top := root()
 	list := top.field("workloads")
 	here := list.at(0)
 	for _, k := range d.workloads {
@@ -358,6 +362,9 @@ func irregular(k *Workload) bool {
 	}
 	if k.Reserved != nil || !k.HeldSince.IsZero() || k.isBehind() {
 		return true
+	}
+	if len(k.Tasks) == 0 { // as all who wait
+		return !k.PartialSince.IsZero()
 	}
 	kept := *k
 	ap := applier{state: &State{Now: time.Unix(firstSecond, 0)}}

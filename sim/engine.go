@@ -211,7 +211,7 @@ func (e *engine) run() error {
 		if err := e.consider(); err != nil {
 			return err
 		}
-		if err := e.standstill.faultOf(e); err != nil {
+		if err := e.standstill.check(e); err != nil {
 			return err
 		}
 		if e.last == e.now {

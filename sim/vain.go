@@ -31,10 +31,10 @@ func (s *standstill) stopped(now time.Duration) {
 	s.last = now
 }
 
-// faultOf is the fault of a run that has come no further for too long: and none of the jobs that run has
+// check says whether the run has come no further for too long: and none of the jobs that run has
 // run all that time, which would end by itself. Whoever says until when the run lasts has bounded
 // it.
-func (s *standstill) faultOf(e *engine) error {
+func (s *standstill) check(e *engine) error {
 	if s.instants <= maxStandstill || e.options.Until > 0 || slices.ContainsFunc(e.library.jobs, func(i int) bool {
 		j := e.jobs[i]
 		first, has := started(e.workload(j))

@@ -256,7 +256,7 @@ func (t *Incremental) Rest() bool {
 			q.recount = false
 		}
 		if in := q.inputs(); !slices.Equal(in, q.divided) {
-			q.divided = in
+			q.divided, q.spare = in, q.divided
 			if division.Of(t.world).DividePool(i) != nil {
 				return false
 			}

@@ -34,6 +34,7 @@ type incrementalPool struct {
 
 	recount bool    // what was impossible is possible, or the other way round
 	divided []int64 // what the shares were divided by, see inputs
+	spare   []int64 // for its memory
 	shares  []int64 // what the orders know of them
 	// guaranteed is what the orders know that the queues may defend.
 	guaranteed []int64
@@ -158,10 +159,10 @@ func newDeskPool(p *cluster.Pool, s *Solver) *incrementalPool {
 }
 
 // inputs are what the division of the pool depends on and what changes: capacity
-// and demand, with the parts of devices that it comes in.
+// and demand, with the parts of devices that it comes in. They are good until the next time.
 func (q *incrementalPool) inputs() []int64 {
 	p := q.pool
-	in := append(make([]int64, 0, len(p.Capacity)+3*len(p.Demand.Asked)+len(p.Parent)), p.Capacity...)
+	in := append(slices.Grow(q.spare[:0], len(p.Capacity)+3*len(p.Demand.Asked)+len(p.Parent)), p.Capacity...)
 	for i := range p.Reaches {
 		in = append(in, p.Reaches[i].Out...)
 	}
@@ -172,6 +173,7 @@ func (q *incrementalPool) inputs() []int64 {
 	for q := range p.Demand.Parts {
 		in = append(in, int64(p.Demand.Parts[q].Some))
 	}
+	q.spare = in
 	return in
 }
 

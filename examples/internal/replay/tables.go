@@ -44,7 +44,7 @@ func (s *Sweep) Failed() error {
 	var failed []error
 	for _, r := range s.runs {
 		if r.err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", r.name(), r.err))
+			failed = append(failed, fmt.Errorf("%s: %w", prose.Word(r.name()), r.err))
 		}
 	}
 	return errors.Join(failed...)
