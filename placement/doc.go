@@ -15,7 +15,7 @@
 // pure function of each node's own state (P3) and, between nodes of which that is alike,
 // of their domains' (see below), so that neither history nor the
 // way nodes are stored can show. 'Idle' is that no healthy device is used at
-// all; 'whole' is a healthy device that nobody uses; 'shared' is one that is
+// all; 'whole' is a healthy device that is not in use; 'shared' is one that is
 // used and not full. Unhealthy devices are left out of account.
 //
 // With GPUs:
@@ -86,7 +86,7 @@
 //  4. the lowest.
 //
 // So a single device is one that has lost its neighbours, and pairs, squares and
-// sockets stay whole for those who ask them. For parts of devices the strategy comes
+// sockets stay whole for tasks that ask for them. For parts of devices the strategy comes
 // first: BinPack opens the fewest whole devices, then leaves least over, device by
 // device; Spread has the least load on the most loaded, then device by device; and
 // what they find as good, for First all, is chosen as above, the whole devices being
@@ -246,7 +246,7 @@
 //     classes alone count three times, as nothing else keeps room for them. A node serves a target
 //     that it would take, were it empty, whatever its slots, labels, taints and health.
 //     So the nodes of a model grow dear as they fill before the others do, and cheap where
-//     more is left there than those ask who can go nowhere else.
+//     more is left there than is asked by tasks that can go nowhere else.
 //   - A: what is free on the node after the task of what runs out first, the devices or
 //     the resource [Scoring.CPU]. u is what the mix asks of devices over what it asks of that
 //     resource, each as a part of what all nodes have. Where u is 1 or more, A is what is free of
@@ -307,7 +307,7 @@
 //
 // Where there are domains, BinPack and Spread keep instead, for each shape, a tournament
 // of the nodes that follows the tree: in each domain what is directly in it plays, domains
-// by their winners. Who wins inside a domain does not depend on what is around it, so a
+// by their winners. Which node wins inside a domain does not depend on what is around it, so a
 // change concerns the matches on its own node's way up, whatever it does to the domains.
 //
 // For a shape and a strategy that scores, the index keeps every node's score and
@@ -319,7 +319,7 @@
 // nodes, so that memory stays flat. ShadowPrice does the same, with V by state
 // of devices and what each target finds enough of by free amounts. S changes with every task that
 // comes or goes, and is the same of all nodes that serve the same targets, a ground: scores are
-// without it, each ground has a tournament of its own, and a Find compares those who win, with S.
+// without it, each ground has a tournament of its own, and a Find compares the winners, with S.
 //
 // # Invariants
 //
@@ -329,7 +329,7 @@
 //   - A task is never given devices outside the island that it requires.
 //   - What is remembered of choices inside nodes is a function of how devices are
 //     joined and which are free: it can be forgotten at any time.
-//   - Whoever takes only what is found keeps S4: what runs and is releasing fits, and
+//   - A caller that takes only what is found keeps S4: what runs and is releasing fits, and
 //     what runs and is claimed, on every node and device, whatever is released, leaves,
 //     is claimed, given or undone in between.
 //   - What is found after the release is what an index would find in which what runs

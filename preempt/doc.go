@@ -28,7 +28,7 @@
 //     one; then earlier admission, earlier submission, lower ID and lower step
 //     decide. Admission is when the workload, or the task above its minimum, was
 //     given its place; a move keeps it; what starts in the solve at hand is
-//     admitted now. Who stands worst is evicted first.
+//     admitted now. The unit with the worst rank is evicted first.
 //   - The entitlements of a queue are its lines (R8): LQ, the guaranteed amount,
 //     which it may defend by quota, and LF, the fair amount, which it may defend by
 //     fair share. At the top LQ = min(quota, requestable) and LF = max(LQ, fair
@@ -93,9 +93,9 @@
 // all) may only be taken as excess; one that is not also as long as no such
 // protected unit of its leaf is taken. By share a second protected unit of a leaf is taken only
 // if the leaf kept LQ though those that are out preempted what of lower priority is left of it, of
-// which no more counts than the smallest that is out: who comes below LQ by that would reclaim by
+// which no more counts than the smallest that is out: a leaf that comes below LQ by that would reclaim by
 // quota what it has lost. The sets of protected units are those
-// before the reclaim. As LQ ≤ LF whoever may reclaim by quota does so.
+// before the reclaim. As LQ ≤ LF a workload that may reclaim by quota does so.
 //
 // Preemption: every victim is of strictly lower priority and of the same leaf,
 // or with the knob [WithinPool] of any (E1). Quota-protected work is displaced
@@ -103,7 +103,7 @@
 // share-protected work only if it is protected (E7). In no queue from its leaf
 // up is the use of a resource it requests afterwards above all of quota, fair
 // share and the use before (E8); more victims are added to reach that. Where no
-// place can be cleared so, whoever is of lower priority may go, protected or not, if
+// place can be cleared so, all units of lower priority may go, protected or not, if
 // afterwards, in every resource that the preemptor requests, its leaf is within LF and
 // every queue above within the larger of quota and fair share. Units
 // above a minimum never preempt (G2). With [WithinPool] there is no reclaim: the
@@ -129,7 +129,7 @@
 //
 // # Moves beside victims
 //
-// Where a reclaim or a preemption serves nobody it may be asked once more with
+// Where a reclaim or a preemption does not serve the preemptor it may be asked once more with
 // [Preemptor.Relocations], the number of running units that may find another place beside the
 // victims (M10). Then 'the preemptor starts' reads: it starts as things stand, or it
 // starts with some of what stands at the place moved, as by consolidation: each mover
@@ -167,8 +167,8 @@
 //
 // Where a constraint requires one domain for the preemptor (T7), the caller names
 // the domains, and each is cleared like a pool of its own: places are sets of its nodes,
-// and victims are those who stand there. What is found in all of them is compared as
-// above, so the domain is chosen by whom it costs. If counting tells whether the
+// and victims are the units that stand there. What is found in all of them is compared as
+// above, so the domain is chosen by the victims that it costs. If counting tells whether the
 // preemptor starts (Exact), only room in the domain at hand counts; else the whole
 // pool is tried as one place too, as others may have to go elsewhere.
 //
@@ -200,7 +200,7 @@
 // gang that preempts, and what would move from it are kept, and asked anew where units came
 // or went; what of it cannot serve is kept both for when some find other places and for when
 // they find none. Whom a reclaim takes first on a node is kept too, as long as the class, the saturation
-// and the excess of the leaves of those who stand there are the same; else a gang that reclaims
+// and the excess of the leaves of those that stand there are the same; else a gang that reclaims
 // asks every node, as each start changes what may be taken. Of a single task's prices the least is found
 // among those of each queue and size, which are a heap each.
 //

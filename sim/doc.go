@@ -27,7 +27,7 @@
 //
 // # What the engine does and what the library does
 //
-// The engine keeps the truth: who holds which place, how much work is done. It puts
+// The engine keeps the truth: which task holds which place, how much work is done. It puts
 // it to the library as a state, gets a plan, has it verified (as often as
 // [Options.VerifyEvery] says), and carries it out as [allot.Begin] says, and what takes no
 // time at once, as [allot.Apply] says. It decides nothing itself. A decision is made
@@ -49,7 +49,7 @@
 // and for the GPUs that they have ([Job.ModelSpeed]). Work is an integer, duration × speed,
 // so no resizing rounds any of it away; an end falls on the first nanosecond at which all
 // of it is done. What is lost when it is stopped, and what starting, saving and
-// leaving take, is told by [Costs]: whoever decides, and also where tasks come to a job that
+// leaving take, is told by [Costs]: under every scheduler, and also where tasks come to a job that
 // runs, or leave it. Checkpoints are told in time of work, at whatever speed: a job at half
 // its speed saves as often, and half as much.
 //
@@ -61,14 +61,14 @@
 // nodes. A job holds what its tasks hold that run or leave; of memory, the part of the
 // devices that it is on. What is held is booked for what the tasks do: work that counts, is
 // lost or was in vain, starting and saving, waiting for the rest of a gang, leaving. What is
-// usable and not held is idle, by [Cause]: GPUs that somebody waits for are idle for what
-// that one was told last, first those for which they would do; the others as nobody wants
-// them. Of whom nobody has asked that yet, as the decision is still to come or was not asked
+// usable and not held is idle, by [Cause]: GPUs that a job waits for are idle for the reason
+// that it was told last, first those for which they would do; the others are idle as no job wants
+// them. Where a job has been told no reason yet, as the decision is still to come or was not asked
 // for reasons, they are idle for [Untold]; and so is what has become free since the last
-// decision, as far as somebody waits who can ever start.
+// decision, as far as a job waits that can ever start.
 //
-// A wait counts from submission, a wait within a quota from when somebody waits with whose
-// minimum, as far as it lacks, the queue and all above it are within their quotas, both to the
+// A wait counts from submission, a wait within a quota from when a job waits with the
+// missing part of whose minimum the queue and all above it are within their quotas, both to the
 // end of the run where they do not end before. A job that has not ended has no completion time, and is counted as
 // unfinished. What there is none of is absent and not 0.
 //
@@ -78,14 +78,14 @@
 // submitted. [FIFO], [FirstFit], [SJF], [FairShare] and [StaticPartition] are values
 // of [allot.Policy]. [SRTF], [SRSF] and [LAS] are no policies: as their publications
 // have it, everything is planned anew at each decision. They put to the library a
-// state in which every job waits and was submitted in the order of rank; who is in the
+// state in which every job waits and was submitted in the order of rank; a job that is in the
 // plan runs, and moves and evictions are the difference to the plan before. Neighbours
 // in rank that ask the same may be one workload of that state, as long as all of them
 // start: they have the places that they would have one by one. Under LAS,
 // where all places are alike, the first in rank run wherever they are as long as all
 // that they ask fits: if they run already, the library is told that they do. Where
-// starting or stopping costs something, the plan so found says who runs; who runs already
-// stays, who has to leave takes its grace, and the library gives the others what is left.
+// starting or stopping costs something, the plan so found says which jobs run; one that runs already
+// stays, one that has to leave takes its grace, and the library gives the others what is left.
 //
 // [Sound] is of an input what several of them can run alike, so that they are compared by the
 // same jobs.
@@ -99,7 +99,7 @@
 // whose workload has a TimeLimit is ended when its run has lasted so long, and has failed; limits
 // that only its queue or policy says are the library's alone. What a
 // plan promises the engine keeps in the state (B7), and it decides again at [allot.Plan.NextAt]: when
-// somebody has not ended who was thought to. [EASY] and [Conservative] are the
+// a job has not ended that was thought to. [EASY] and [Conservative] are the
 // baselines; [Reserving] is a preset with promises. [Result.Promises] says of each promise when it
 // was made, for when, and by how much it was late; [Result.Reserved] what they kept idle.
 //
@@ -140,7 +140,7 @@
 // O(log n) an event beside the decision it causes. A decision takes most of the time:
 // in proportion to what has changed, where a snapshot can be decided upon so
 // ([allot.Decision.Incremental]); a solve of the whole state, where a policy lets too
-// many change, and at each decision of [SRTF] and [SRSF]. One in which everybody runs in
+// many change, and at each decision of [SRTF] and [SRSF]. One in which every job runs in
 // full is none. To verify a plan, or to ask it for reasons, takes a solve of the whole state
 // and more: of a large cluster that is for one decision of many.
 //

@@ -82,11 +82,11 @@ type Commit struct {
 
 // A Taking is one unit that was taken, with the justification for that.
 type Taking struct {
-	Unit        *preempt.Unit
-	Beneficiary int32 // the preemptor; −1 is none
-	Code        Code
-	Pool        int32
-	Is          preempt.Justification
+	Unit      *preempt.Unit
+	Preemptor int32 // the preemptor; −1 is none
+	Code      Code
+	Pool      int32
+	Is        preempt.Justification
 	// Commit is the start that it was taken for.
 	Commit int32
 	// Seats are those of the unit then: it may be parted otherwise since.
@@ -152,8 +152,8 @@ func (b *Table) touch(i int32) {
 	}
 }
 
-// Turned are the workloads of which something has come or gone, by ID.
-func (w Booking) Turned() []int32 {
+// TouchedByID are the workloads of which something has come or gone, by ID.
+func (w Booking) TouchedByID() []int32 {
 	b := w.Room
 	const few = 16 // it is cheaper to sort one in so many than to look at all
 	if len(b.Touched) > len(b.isTouched)/few {
@@ -210,8 +210,8 @@ func (b *Table) TakingsOf(work int32) iter.Seq[int32] {
 // LastOf is the last taking of a workload, −1 if there is none.
 func (b *Table) LastOf(work int32) int32 { return b.Last[work] - 1 }
 
-// TookOf notes a taking as the last of its workload.
-func (b *Table) TookOf(t Taking) {
+// AddTaking notes a taking as the last of its workload.
+func (b *Table) AddTaking(t Taking) {
 	now, work := int32(len(b.Takings)), t.Unit.Work
 	t.Next = now
 	if last := b.LastOf(work); last >= 0 {

@@ -41,10 +41,10 @@ func (w Booking) RightsIn() ([]Right, [][]int32) {
 	known := &book.Known.rights
 	for at := known.listed; at < len(book.Takings); at++ {
 		t := &book.Takings[at]
-		if t.Beneficiary < 0 || t.Code != ReclaimedByQuota && t.Code != ReclaimedByShare {
+		if t.Preemptor < 0 || t.Code != ReclaimedByQuota && t.Code != ReclaimedByShare {
 			continue
 		}
-		f := w.FormOf(&w.Works[t.Beneficiary], book.Commits[t.Commit].Form)
+		f := w.FormOf(&w.Works[t.Preemptor], book.Commits[t.Commit].Form)
 		one := Right{t.Pool, f.Queue, f.Definition, t.Is.PreemptorSubtree, t.Code}
 		of, seen := known.number[one]
 		if !seen {

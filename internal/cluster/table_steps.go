@@ -149,7 +149,7 @@ func (b *Table) room(seats []Seat, n int) []Seat {
 // number gives the rows of a start their indices, those from the first on.
 func (w Booking) number(i int32, seats []Seat, first int) {
 	k := &w.Works[i]
-	if w.Room.Last[i] == 0 || k.Live < 0 || w.LeavesFirst(i, seats) { // it has lost nothing in this solve, or all of it for a time
+	if w.Room.Last[i] == 0 || k.Live < 0 || w.RestartsBehindItself(i, seats) { // it has lost nothing in this solve, or all of it for a time
 		for at := first; at < len(seats); at++ {
 			seats[at].Index = w.nextIndex(k, seats[:at], seats[at].Set)
 		}
@@ -171,10 +171,10 @@ func (w Booking) number(i int32, seats []Seat, first int) {
 	}
 }
 
-// LeavesFirst says whether a workload that has lost all that ran of it claims, by some of these rows, a place in which it
+// RestartsBehindItself says whether a workload that has lost all that ran of it claims, by some of these rows, a place in which it
 // ran: beside what has been given that since, it cannot run on there. So does one that starts anew in a hole, until that
 // ends: what ran would go on beyond it (B1). Then nothing of it continues what ran, and it starts behind itself (S5).
-func (w Booking) LeavesFirst(i int32, seats []Seat) bool {
+func (w Booking) RestartsBehindItself(i int32, seats []Seat) bool {
 	k := &w.Works[i]
 	if k.Live < 0 || w.Live[k.Live].Form != k.Current || slices.ContainsFunc(seats, func(one Seat) bool { return w.Ran(&one) }) {
 		return false
@@ -405,8 +405,8 @@ func (w Booking) Begin(i int32, rows []bool) {
 	}
 }
 
-// KeepFree has rows of claims of the state keep their places free of what comes beside what is leaving there.
-func (w Booking) KeepFree(i int32, rows []int32) {
+// HoldPlaces has rows of claims of the state keep their places free of what comes beside what is leaving there.
+func (w Booking) HoldPlaces(i int32, rows []int32) {
 	w.Journal.Keep(w.World, i)
 	w.Room.touch(i)
 	for _, at := range rows {

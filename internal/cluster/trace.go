@@ -20,14 +20,14 @@ type ChosenFor struct {
 
 // A Choice is how those of one proposal were chosen that go, or move, in one way.
 type Choice struct {
-	Beneficiary int32
-	Leaf        int32 // of the beneficiary
-	Priority    int32
-	Pool        int32
-	Mode        preempt.Mode
-	Nodes       []int32 // that were cleared, by position; none is anywhere (M3)
-	Ranking     preempt.Ranking
-	Units       []preempt.Unit // of ranking.Units, as they stood
+	Preemptor int32
+	Leaf      int32 // of the preemptor
+	Priority  int32
+	Pool      int32
+	Mode      preempt.Mode
+	Nodes     []int32 // that were cleared, by position; none is anywhere (M3)
+	Ranking   preempt.Ranking
+	Units     []preempt.Unit // of ranking.Units, as they stood
 }
 
 // NewTrace asks how the victims among some workloads are chosen, and of how many other

@@ -69,7 +69,7 @@ func (w Difference) close(d *cluster.Decision) error {
 	if len(w.Room.Takings) > 0 {
 		w.keepDevices() // of places that differ in names alone a claim knows its own
 	}
-	for _, i := range w.Booking().Turned() {
+	for _, i := range w.Booking().TouchedByID() {
 		if w.Works[i].Live >= 0 && !w.Room.Told {
 			w.Booking().Step(i)
 		}
@@ -215,7 +215,7 @@ func (w Difference) nameGrowth(d *cluster.Decision) {
 		a := &d.Actions[at]
 		if chain := w.ChainOf(d, a); len(chain) > 0 {
 			last := &w.Room.Takings[chain[len(chain)-1]]
-			key := grown{last.Beneficiary, last.Commit + 1}
+			key := grown{last.Preemptor, last.Commit + 1}
 			if _, known := first[key]; !known {
 				first[key] = a.Work
 			}
@@ -377,7 +377,7 @@ func rungsOf(w Difference, gone []int32, at int) (parts []takenPart) {
 func sameChain(takings []cluster.Taking, a, b []int32) bool {
 	return slices.EqualFunc(a, b, func(x, y int32) bool {
 		t, u := &takings[x], &takings[y]
-		return t.Beneficiary == u.Beneficiary && t.Code == u.Code
+		return t.Preemptor == u.Preemptor && t.Code == u.Code
 	})
 }
 
@@ -437,7 +437,7 @@ func (w Difference) whyLost(held int32, at int) int {
 // costNothing says whether a taking took a task elsewhere than where it was held before, for a workload that has not
 // left its place.
 func (w Difference) costNothing(t *cluster.Taking, held int32) bool {
-	if t.Beneficiary < 0 || w.fateOf(t.Beneficiary, t.Commit) != staysHome {
+	if t.Preemptor < 0 || w.fateOf(t.Preemptor, t.Commit) != staysHome {
 		return false
 	}
 	return !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held && s.Where() == w.Holdings[held].Where() })

@@ -71,7 +71,7 @@ func (w Difference) chainFrom(into []int32, first int32) []int32 {
 	book := w.Room
 	return attribute(into, first, func(at int32) tookFrom {
 		t := &book.Takings[at]
-		return tookFrom{t.Unit.Work, t.Beneficiary, t.Commit, t.Code == cluster.Consolidated, t.Next}
+		return tookFrom{t.Unit.Work, t.Preemptor, t.Commit, t.Code == cluster.Consolidated, t.Next}
 	}, book.LastOf, w.fateOf)
 }
 
@@ -106,7 +106,7 @@ func (w Difference) ChainOf(d *cluster.Decision, a *cluster.Action) []int32 {
 		return nil
 	}
 	known := &w.Room.Known
-	if known.Chain = w.chainFrom(known.Chain, a.Taking-1); w.Room.Takings[known.Chain[0]].Beneficiary >= 0 {
+	if known.Chain = w.chainFrom(known.Chain, a.Taking-1); w.Room.Takings[known.Chain[0]].Preemptor >= 0 {
 		return known.Chain
 	}
 	return nil
@@ -239,7 +239,7 @@ func comesFar(p *cluster.Pool, t *cluster.Taking, line, own int64) bool {
 
 // takerOf tells one taking of a chain.
 func (w Difference) takerOf(t *cluster.Taking) cluster.Taker {
-	out := cluster.Taker{Workload: t.Beneficiary, Code: t.Code, Pool: t.Pool}
+	out := cluster.Taker{Workload: t.Preemptor, Code: t.Code, Pool: t.Pool}
 	if t.Is.Subtree >= 0 && t.Is.Resource >= 0 {
 		out.Reclaim = w.Room.KeepCase(&t.Is)
 	}
@@ -279,7 +279,7 @@ func basisOf(book *cluster.Table, t cluster.Taking) cluster.Taking {
 		return t
 	}
 	for at := range book.TakingsOf(t.Unit.Work) {
-		if b := &book.Takings[at]; b.Commit == t.Commit && b.Beneficiary == t.Beneficiary && b.Code == t.Code && b.Is.Resource >= 0 {
+		if b := &book.Takings[at]; b.Commit == t.Commit && b.Preemptor == t.Preemptor && b.Code == t.Code && b.Is.Resource >= 0 {
 			return *b
 		}
 	}
@@ -319,7 +319,7 @@ func (w Difference) takenFor(t *cluster.Taking, gone []cluster.TaskPlace) (out [
 				other = &w.Room.Takings[last[step]]
 			}
 		}
-		if other.Beneficiary == t.Beneficiary && other.Code == t.Code &&
+		if other.Preemptor == t.Preemptor && other.Code == t.Code &&
 			other.Is.Subtree == t.Is.Subtree && other.Is.Resource == t.Is.Resource {
 			out = append(out, g)
 			t.Is.Before = max(t.Is.Before, other.Is.Before)
@@ -349,7 +349,7 @@ func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPla
 	}
 	c.After = c.Before - w.amountOf(t.Unit.Work, form, gone, c.Resource)
 	if itself {
-		gain := w.gainOf(t.Beneficiary, c.Resource, c.OwnAfter-c.OwnBefore)
+		gain := w.gainOf(t.Preemptor, c.Resource, c.OwnAfter-c.OwnBefore)
 		if in := w.Pools[t.Pool].Tree.Use(int(c.PreemptorSubtree), int(c.Resource)); gain > c.OwnAfter-c.OwnBefore && c.OwnBefore+gain > in {
 			c.OwnBefore = max(0, in-gain) // part of it is where it was: of what went by itself other tasks move
 		}
@@ -358,13 +358,13 @@ func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPla
 }
 
 // figureAnew tells the case in the first resource that the tasks hold and the
-// beneficiary has got, else in the first that they hold, with the uses in the end.
+// preemptor has got, else in the first that they hold, with the uses in the end.
 func (w Difference) figureAnew(t *cluster.Taking, form int16, gone []cluster.TaskPlace) {
 	c, p := &t.Is, w.Pools[t.Pool]
 	c.Resource = -1
 	for r := range int32(p.Plain + len(p.Classes)) {
 		classed := int(r) >= p.Plain && t.Code == cluster.ReclaimedByQuota && p.Room.Classed[r] // (Q8)
-		gain := w.gainOf(t.Beneficiary, r, 0)
+		gain := w.gainOf(t.Preemptor, r, 0)
 		held := w.amountOf(t.Unit.Work, form, gone, r)
 		if !p.Divided[r] && !classed || held == 0 || c.Resource >= 0 && gain == 0 {
 			continue

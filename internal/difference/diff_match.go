@@ -204,7 +204,7 @@ func (w Difference) matchWorkload(i int32) {
 	if w.Room.Last[i] == 0 && !slices.ContainsFunc(seats, func(s cluster.Seat) bool { return s.Commit >= 0 }) {
 		return
 	}
-	if k.Live >= 0 && w.Live[k.Live].Form == k.Current && !w.Booking().LeavesFirst(i, seats) {
+	if k.Live >= 0 && w.Live[k.Live].Form == k.Current && !w.Booking().RestartsBehindItself(i, seats) {
 		var decided []cluster.Seat
 		if w.Definition(k, k.Current).Gang.Sliced() {
 			decided = slices.Clone(seats)

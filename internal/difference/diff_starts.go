@@ -64,11 +64,11 @@ func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
 			continue
 		}
 		t := &w.Room.Takings[chain[0]]
-		if t.Beneficiary >= 0 && (t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare) {
+		if t.Preemptor >= 0 && (t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare) {
 			if out.last == nil { // most decisions reclaim nothing
 				out.last = make(map[int32]int32)
 			}
-			out.add(reclaimer{t.Beneficiary, t.Code, t.Is.PreemptorSubtree})
+			out.add(reclaimer{t.Preemptor, t.Code, t.Is.PreemptorSubtree})
 		}
 	}
 	return out
@@ -241,7 +241,7 @@ func (w Difference) movedFor(work int32, moved []seatOf) (parts [][]seatOf) {
 	for n, one := range moved {
 		whose := int32(cluster.None)
 		if why := w.whyMoved(work, moved[n:n+1]); why >= 0 && w.Room.Takings[why].Code == cluster.Consolidated {
-			whose = w.Room.Takings[why].Beneficiary
+			whose = w.Room.Takings[why].Preemptor
 		}
 		part, known := at[whose]
 		if !known {

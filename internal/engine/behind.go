@@ -137,8 +137,8 @@ func (s behind) some() bool {
 	return r.Evictable || r.TrustDurations || s.world.SomeBehind
 }
 
-// whom are those behind whose promises a seat of a workload stands, as the profile knows it.
-func (s behind) whom(i int32, one *cluster.Seat) (holders []int32) {
+// holdersAhead are those behind whose promises a seat of a workload stands, as the profile knows it.
+func (s behind) holdersAhead(i int32, one *cluster.Seat) (holders []int32) {
 	if !s.some() {
 		return nil
 	}
@@ -157,8 +157,8 @@ func (s behind) without(holder int32, at, duration int64, do func()) {
 	s.promises.profile.Without(holder, func() { s.promises.profile.During(at, duration, do) })
 }
 
-// seek has time be looked for on behalf of a workload, and returns what ends that.
-func (s behind) seek(work int32) (end func()) {
+// onBehalfOf has time be looked for on behalf of a workload, and returns what ends that.
+func (s behind) onBehalfOf(work int32) (end func()) {
 	before := s.promises.seeking
 	s.promises.seeking = work + 1
 	return func() { s.promises.seeking = before }
@@ -212,7 +212,7 @@ func (s behind) hasCome(p *promise) bool {
 		s.promising().gathering().knowTime(&again)
 	}
 	lifted := s.promising().lift(func(other *promise) bool { return other == p || other.isBeyond(p) })
-	has := s.promising().seek(&again, placement.Window{From: now, Before: cluster.TimeAfter(now, 1), Duration: again.duration})
+	has := s.promising().findEarliest(&again, placement.Window{From: now, Before: cluster.TimeAfter(now, 1), Duration: again.duration})
 	if p.gathers {
 		p.tellWay(s.promises.profile, makeWay)
 		s.promises.tree = nil
@@ -256,9 +256,9 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 	return s.promising().sparing().standsStill(p)
 }
 
-// behindWhom is the workload whose promised places what starts or moves by an action has taken, none
+// promiseTakenBy is the workload whose promised places what starts or moves by an action has taken, none
 // if it has taken nobody's.
-func behindWhom(d *cluster.Decision, a *cluster.Action) int32 {
+func promiseTakenBy(d *cluster.Decision, a *cluster.Action) int32 {
 	w := d.World
 	if a.Kind != cluster.Start && a.Kind != cluster.Resize && a.Kind != cluster.Move {
 		return cluster.None

@@ -13,7 +13,7 @@ import (
 // of it (T2, T3, T6). It is read off the table, and only for those
 // that have constraints.
 
-// keepTogether tells the room which domains the beneficiary may use (T7).
+// keepTogether tells the room which domains the preemptor may use (T7).
 func (s reprieving) keepTogether(b *preempt.Preemptor, d *cluster.Definition) {
 	domains, exact := s.placer.Domains(s.nodes(), d.Gang, b.Add, s.beside(b.Work, d, b.Add))
 	b.Exact = b.Exact && exact

@@ -10,7 +10,7 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// carryOut takes the victims and what moves, starts the beneficiary, and puts what
+// carryOut takes the victims and what moves, starts the preemptor, and puts what
 // moves elsewhere (C1, M10).
 func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
@@ -96,8 +96,8 @@ func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Pree
 	return true, s.commit(k, it, f, b.Add, charge)
 }
 
-// take takes one unit for a beneficiary, or for nobody (−1).
-func (s *Solver) take(c preempt.Justification, beneficiary int32, code cluster.Code) error {
+// take takes one unit for a preemptor, or for nobody (−1).
+func (s *Solver) take(c preempt.Justification, preemptor int32, code cluster.Code) error {
 	w, p, book := s.world, s.pool, s.world.Room
 	u := p.Room.Unit(c.Victim)
 	w.Journal.Keep(w, u.Work)
@@ -108,8 +108,8 @@ func (s *Solver) take(c preempt.Justification, beneficiary int32, code cluster.C
 	}
 	out.Seats = w.Booking().Release(u.Work, u.Step)
 	book.Out = cluster.AppendMany(book.Out, out)
-	book.TookOf(cluster.Taking{Unit: u, Beneficiary: beneficiary, Code: code, Pool: s.index, Is: c, Commit: int32(len(book.Commits)), Seats: out.Seats})
-	if beneficiary >= 0 && slices.ContainsFunc(out.Seats, func(s cluster.Seat) bool { return s.Origin >= 0 }) { // a start has cost nothing (M9)
+	book.AddTaking(cluster.Taking{Unit: u, Preemptor: preemptor, Code: code, Pool: s.index, Is: c, Commit: int32(len(book.Commits)), Seats: out.Seats})
+	if preemptor >= 0 && slices.ContainsFunc(out.Seats, func(s cluster.Seat) bool { return s.Origin >= 0 }) { // a start has cost nothing (M9)
 		book.PayFor(int32(len(book.Commits)))
 	}
 	restatus(w, u.Work, &out, code)

@@ -149,7 +149,7 @@ func round(w *cluster.World, d *cluster.Decision) error {
 	}
 	d.Changed = d.Changed || before && !repeats(w, d) && slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return makesRoom(&p.Policy) })
 	for s := range eachSolver(w) {
-		s.promising().laying().heedHeads()
+		s.promising().laying().withdrawStopped()
 		if _, err := s.promising().improve(); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func runPhase(w *cluster.World, d *cluster.Decision, now attempt) error {
 		for s := range eachSolver(w) {
 			s.phase = now
 			s.promises.passed, s.promises.madeBefore = false, s.promises.made
-			clear(s.promises.heads)
+			clear(s.promises.hadTurn)
 			s.enqueuing().lineUp(full)
 		}
 		if now == withinLines {

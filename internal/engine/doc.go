@@ -9,7 +9,7 @@
 // a decision (S1). Workloads that ask the same share a [cluster.Definition]. Of the objects in a
 // [cluster.Pool] each keeps one kind of fact, and has a journal (Mark, Undo): [quota.Tree] what
 // queues use and may use, [placement.Index] what is free now and once all that leaves
-// has left (S4), [preempt.Evaluator] who may go for whom.
+// has left (S4), [preempt.Evaluator] which work may go for which.
 //
 // # The flow
 //
@@ -19,7 +19,7 @@
 //     has lost its place gives it up (S4, S5, S7).
 //  2. Score: what nodes are scored by is told where a strategy asks (P4).
 //  3. Divide: the capacity is divided down every tree of queues (F1 to F8).
-//  4. Decide: whoever is best has its turn and starts, is made room for or waits, until
+//  4. Decide: the first in order has its turn and starts, is made room for or waits, until
 //     nothing changes (O4, M9). Its numbered steps are in decide.go.
 //  5. Close: the plan is the difference of two tables, before and after: match, order,
 //     attribute (M11). What a solve remembers of its way may add to it, and forbids
@@ -33,7 +33,7 @@
 //	running   → released  (release)   → running again where it was, or elsewhere (reprieve)
 //	claimed   → running   (its place came free: S4), or released
 //	nothing   → started now, at once or by a claim (start); it has cost nothing yet (M9),
-//	            and makes way for who comes before it (withdraw, restart)
+//	            and makes way for what comes before it (withdraw, restart)
 //
 // and with these steps, which [cluster.Booking] has, their caller charges or releases
 // its queue and takes or frees its place: after every one use is what the rows add up to,
@@ -44,10 +44,10 @@
 //
 // # Time
 //
-// Where a pool promises (B3), who is refused may be given a time and places. The promises and
+// Where a pool promises (B3), a workload that is refused may be given a time and places. The promises and
 // when what stands is to end are a [placement.Profile] of the pool; whatever looks for places
 // finds none that a promise holds, unless it has left by then, the promise yields to it, or
-// finds equal places at the same time (B5). Promises that the state has stand before anybody has
+// finds equal places at the same time (B5). Promises that the state has stand before any workload has
 // a turn. They are tried earlier then, and when nothing else changes at the end of a
 // round; one that moves is a change like others, so that the rounds end when all
 // rest (B7).
@@ -59,16 +59,16 @@
 // the promise has a time that can be kept, and what runs goes on. Nor does anybody go for one beyond its lines that
 // would give a third a right to what ran (M9), which is tried as any start is.
 //
-// What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays everybody who
-// waits so, and has nobody start (B10).
+// What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays each workload that
+// waits so, and starts none (B10).
 //
 // # Again and again
 //
 // An [Incremental] is a world that stays settled and follows the versions of a state.
 // It marks every journal, goes the rounds of a solve, tells, and undoes: a decision
-// leaves it as it was. There is one loop, with two sources of who has a turn: orders that
+// leaves it as it was. There is one loop, with two sources of turns: orders that
 // are filled for the solve, and orders that an Incremental keeps between decisions. By
-// the latter a bound tells at once of whom it is plain that they are refused, so that they
+// the latter a bound tells at once which workloads are plainly refused, so that they
 // need no turn; where it does not hold ([Incremental.Decide]), the rounds are gone with
 // orders that are filled. A [Probe] asks the same functions what they would do with one
 // workload more.
@@ -85,7 +85,7 @@
 //     world that is kept.
 //   - Nothing of the caller's is modified but the world, which is the engine's.
 //   - What an Incremental decides is what a solve from scratch decides, bit for bit.
-//   - No action of a decision takes from somebody what nobody entitled gets.
+//   - No action of a decision takes from a workload what none that is entitled gets.
 //
 // # Cost
 //

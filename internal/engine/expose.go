@@ -160,7 +160,7 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 	if err != nil || s.preempting().beyondHelp(f, asks) {
 		return nil, err
 	}
-	return s.preempting().beneficiary(k, it, it.Form, slices.Clone(unit.Add), slices.Clone(asks)), nil
+	return s.preempting().preemptor(k, it, it.Form, slices.Clone(unit.Add), slices.Clone(asks)), nil
 }
 
 // gives is a bound: whether the side of the leaf, as it is charged now, gives the claimant

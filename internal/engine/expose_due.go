@@ -9,11 +9,11 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// wouldExpose says whether somebody would have a right to what ran, once those have gone who stand behind a unit that is
+// exposesWhenDue says whether somebody would have a right to what ran, once those have gone who stand behind a unit that is
 // beyond its own lines, and that has started (M9): a workload that was refused within its lines, or one of those, which
 // waits again. The former is tried, and of the latter it is a bound, which does not hinder a workload whose time has come:
 // its promise is laid anew once it has lost the places again (B7).
-func (s exposing) wouldExpose(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
+func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
 	p := s.pool
 	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
 		return false, nil
@@ -129,5 +129,5 @@ func (s exposing) waitsAgain(c preempt.Justification, seats []cluster.Seat) (*pr
 	if u.Step > 0 {
 		it.Stage = queue.AboveMinimum
 	}
-	return s.preempting().beneficiary(k, it, k.Current, add, slices.Clone(asks)), nil
+	return s.preempting().preemptor(k, it, k.Current, add, slices.Clone(asks)), nil
 }

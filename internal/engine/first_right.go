@@ -47,8 +47,8 @@ func (s behind) stoodThere(t *cluster.Taking) bool {
 		if one.Commit >= 0 {
 			return false
 		}
-		passed := one.Behind == t.Beneficiary+1 || hasOverrun(w, &one)
-		return passed || s.borrows(&one, w.Definition(k, w.Live[k.Live].Form), t.Beneficiary, form)
+		passed := one.Behind == t.Preemptor+1 || hasOverrun(w, &one)
+		return passed || s.borrows(&one, w.Definition(k, w.Live[k.Live].Form), t.Preemptor, form)
 	})
 }
 

@@ -32,8 +32,8 @@ func (h homecoming) goHome() error {
 	}
 	s.inStep = true
 	defer func() { s.inStep = false }()
-	for _, i := range slices.Clone(w.Booking().Turned()) { // of all others nothing has moved
-		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index || w.Booking().LeavesFirst(i, w.Room.Seats[i]) && !h.mayRunOn(i) {
+	for _, i := range slices.Clone(w.Booking().TouchedByID()) { // of all others nothing has moved
+		if w.FormOf(&w.Works[i], w.Works[i].Current).Pool != s.index || w.Booking().RestartsBehindItself(i, w.Room.Seats[i]) && !h.mayRunOn(i) {
 			continue
 		}
 		for at := range w.Room.Seats[i] {
@@ -292,7 +292,7 @@ func (h *homecoming) toSharers(i int32, one *cluster.Seat) (home bool, err error
 // sharersOf counts, by the device of its node on which they are now, the others who ran where a task ran.
 func (h *homecoming) sharersOf(one *cluster.Seat) (sharers [64]int) {
 	w := h.solver.world
-	for _, j := range w.Booking().Turned() { // of all others nothing has moved
+	for _, j := range w.Booking().TouchedByID() { // of all others nothing has moved
 		for at := range w.Room.Seats[j] {
 			if other := &w.Room.Seats[j][at]; other != one && other.Node == one.Node && bits.OnesCount64(other.Devices) == 1 &&
 				w.Booking().Ran(other) && w.Holdings[other.Origin].Where() == w.Holdings[one.Origin].Where() {
@@ -315,7 +315,7 @@ func exchangeNames(a, b *cluster.Seat) {
 func (h *homecoming) helped(i int32) bool {
 	takings := h.solver.world.Room.Takings
 	for at := range takings {
-		if takings[at].Beneficiary == i {
+		if takings[at].Preemptor == i {
 			return true
 		}
 	}

@@ -327,7 +327,7 @@ func (s freeStarts) exchange() error {
 			lists = s.waitingByLeaf(all)
 		}
 		for _, it := range lists[k.Form.Queue] {
-			if it.Compare(s.whole(one.Work)) >= 0 {
+			if it.Compare(s.itemOf(one.Work)) >= 0 {
 				break
 			}
 			other := &w.Works[it.ID]
@@ -388,7 +388,7 @@ func (s freeStarts) changesPlaces(c int32) bool {
 		other := &w.Works[i]
 		if i == one.Work || len(other.Others) > 0 || other.Form.Queue != k.Form.Queue || other.Form.Definition != k.Form.Definition ||
 			other.Form.NonPreemptible != k.Form.NonPreemptible || other.Form.Priority < k.Form.Priority || other.IsLeaving(w) ||
-			s.whole(i).Compare(s.whole(one.Work)) >= 0 || !s.isFree(int32(at)) || len(w.Room.Seats[i]) != len(seats) ||
+			s.itemOf(i).Compare(s.itemOf(one.Work)) >= 0 || !s.isFree(int32(at)) || len(w.Room.Seats[i]) != len(seats) ||
 			!slices.ContainsFunc(w.Room.Seats[i], func(t cluster.Seat) bool { return t.Waits() }) {
 			continue
 		}
@@ -410,8 +410,8 @@ func (s freeStarts) changesPlaces(c int32) bool {
 	return false
 }
 
-// whole is the item of a workload that holds nothing.
-func (s freeStarts) whole(i int32) queue.Item {
+// itemOf is the item of a workload that holds nothing.
+func (s freeStarts) itemOf(i int32) queue.Item {
 	return s.asOrdered(wholeItem(s.world, i, 0))
 }
 
@@ -423,7 +423,7 @@ func (s freeStarts) waitingByLeaf(all bool) map[int32][]queue.Item {
 	for _, i := range s.seekers() {
 		k := &w.Works[i]
 		if (all || s.promising().of(i) != nil) && k.Status == cluster.Waiting && len(k.Others) == 0 && k.Form.Pool == s.index && len(w.Room.Seats[i]) == 0 && w.Definition(k, 0).Verdict.OK {
-			out[k.Form.Queue] = append(out[k.Form.Queue], s.whole(i))
+			out[k.Form.Queue] = append(out[k.Form.Queue], s.itemOf(i))
 		}
 	}
 	for _, items := range out { // each is sorted by itself: order cannot matter

@@ -151,7 +151,7 @@ func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []
 		defer letClaim(s.Solver, found.preemptor)()
 	}
 	if found.proposal == nil {
-		defer s.promising().nobodyOut()()
+		defer s.promising().whileIntact()()
 		return s.begun(k, it, at, found.preemptor)
 	}
 	return true, s.carryOut(k, it, at, found.preemptor, found.proposal)
@@ -216,7 +216,7 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 // the place. Others wait for it.
 func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, entitled bool) (*way, error) {
 	defer letClaim(s.Solver, b)()
-	end := s.promising().nobodyOut()
+	end := s.promising().whileIntact()
 	starts := s.wouldStart(b)
 	if end(); starts {
 		if !entitled {
@@ -250,7 +250,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 					continue
 				}
 				best.Justifications = slices.Clone(best.Justifications) // others are asked for too
-				exposed, err := exposing(s).wouldExpose(it, b, best.Justifications)
+				exposed, err := exposing(s).exposesWhenDue(it, b, best.Justifications)
 				if !exposed || err != nil {
 					return s.keep(best), err
 				}

@@ -32,8 +32,8 @@ type promises struct {
 	sought     bool
 	// passed: in the pass at hand somebody could have been promised something but for how much is promised.
 	passed bool
-	// heads are the leaves of which a workload has had its turn in the pass at hand for which others of it make way.
-	heads map[int32]bool
+	// hadTurn are the leaves of which a workload has had its turn in the pass at hand for which others of it make way.
+	hadTurn map[int32]bool
 	// refused are what found no place beside what is held (O5).
 	refused map[reaching]cluster.Memo
 	// open are definitions as they may be used later, see [promising.open].
@@ -45,8 +45,8 @@ type promises struct {
 	waitsAt        int64
 	// making: room is made, so that what stands may leave before it ends.
 	making bool
-	// whole: nobody has left yet, see [promising.nobodyOut].
-	whole bool
+	// intact: nothing has left yet, see [promising.whileIntact].
+	intact bool
 	// serves is who is to start while others go, move or are placed anew, plus one: what it has been
 	// promised is in nobody's way then, as it has no promise once it has started.
 	serves int32
@@ -70,7 +70,7 @@ type promise struct {
 	rank     int32 // its place among those of its pass, see [laying.compare]
 	within   bool  // it is within the lines of today, see [laying.readLines]
 	at       int64
-	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.exposes]
+	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.wouldExpose]
 	duration int64
 	unit     gang.Unit
 	asks     quota.Amounts
@@ -326,7 +326,7 @@ func firmFirst(list []*promise) []*promise {
 
 // stands says whether the places of a promise are free at its time, and its queue lets it in.
 func (s promising) stands(p *promise) (stands bool) {
-	defer s.behind().seek(p.work)()
+	defer s.behind().onBehalfOf(p.work)()
 	if p.lost || !s.admitted(p) {
 		return false
 	}
@@ -360,7 +360,7 @@ func (s laying) anew(p *promise, from, was int64, cause *cluster.Verdict) (broke
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {
-		found = s.seek(p, placement.Window{From: from, Before: placement.Never, Duration: s.lasts(p)})
+		found = s.findEarliest(p, placement.Window{From: from, Before: placement.Never, Duration: s.lasts(p)})
 	}
 	if !found && !gathered && p.was != nil && p.was.Gathers { // a time was known for it, and is none any more
 		found = s.gathering().gatherAgain(p)

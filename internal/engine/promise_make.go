@@ -32,7 +32,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 			return nil
 		}
 	} else {
-		s.laying().heed(p, not)
+		s.laying().deferWhere(p, not)
 	}
 	if k.Bucket > 0 { // those that are alike may be promised something too
 		s.enqueuing().nextOf(order, leaf, k)
@@ -143,7 +143,7 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 		unit: d.Unit, asks: d.Asks, from: s.promises.from,
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
-	if s.seek(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)}) {
+	if s.findEarliest(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)}) {
 		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
 	}
 	return p, lifted, s.gathering().gather(p)
@@ -155,7 +155,7 @@ func (s promising) improve() (moved bool, err error) {
 	if err := s.layAgain(); err != nil || len(s.promises.list) == 0 {
 		return false, err
 	}
-	apart := make(map[apartHeld]bool)
+	apart := make(map[apartKey]bool)
 	for round := 0; round < 4+len(s.promises.list); round++ {
 		some := false
 		for _, p := range slices.Clone(s.promises.list) {
@@ -183,7 +183,7 @@ func (s promising) improve() (moved bool, err error) {
 }
 
 // earlier tries one promise earlier, where it is known of some others whether they stand.
-func (s promising) earlier(p *promise, apart map[apartHeld]bool) bool {
+func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || other.isBeyond(p) })
 	before := *p
 	before.stays = slices.Clone(p.stays)
@@ -193,7 +193,7 @@ func (s promising) earlier(p *promise, apart map[apartHeld]bool) bool {
 		window.Before, window.Duration = placement.Never, s.laying().lasts(p)
 	}
 	by := seeker{sparing: s.sparing(), p: p, apart: apart}
-	found := !s.forgoing().stillNone(p) && by.seek(window)
+	found := !s.forgoing().stillNone(p) && by.findEarliest(window)
 	if !found {
 		before.soughtAll = p.soughtAll && !p.gathers
 		*p = before

@@ -86,13 +86,13 @@ func (s laying) mayBeOneMore(made *promise) bool {
 	switch {
 	case s.hasRoom(made, (*promise).isBeyond):
 		return true
-	case s.promises.heads[leaf] || !s.hasRoom(made, s.yields):
+	case s.promises.hadTurn[leaf] || !s.hasRoom(made, s.yields):
 		return false
 	}
-	if s.promises.heads == nil {
-		s.promises.heads = make(map[int32]bool)
+	if s.promises.hadTurn == nil {
+		s.promises.hadTurn = make(map[int32]bool)
 	}
-	s.promises.heads[leaf] = true
+	s.promises.hadTurn[leaf] = true
 	return true
 }
 
@@ -172,9 +172,9 @@ func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 	return division.Of(s.world).Precedes(i, f, p.work, p.form)
 }
 
-// heedHeads withdraws the promises of those who had no turn in the last pass, as a head stops them: they would not start
+// withdrawStopped withdraws the promises of those who had no turn in the last pass, as a head stops them: they would not start
 // when their time comes, and behind a head nobody is promised anything (O4).
-func (s laying) heedHeads() {
+func (s laying) withdrawStopped() {
 	for _, p := range slices.Clone(s.promises.list) {
 		if head := s.headOf(p); head != cluster.None && !s.wasTried(p.work, p.form) {
 			s.withdraw(p, s.yieldsTo(p, head))
@@ -203,7 +203,7 @@ func (s laying) mayNotYet(it queue.Item) (notYet, error) {
 	if not := s.keptOff(it); not.why != nil {
 		return not, nil
 	}
-	return s.exposes(it)
+	return s.wouldExpose(it)
 }
 
 // keptOff says whether idle nodes are kept from a workload for a head before it (P8): it may start there once that one has.
@@ -222,9 +222,9 @@ func (s laying) keptOff(it queue.Item) (not notYet) {
 	return not
 }
 
-// exposes says whether a workload that has been refused may not start as things stand, since that would give somebody a
+// wouldExpose says whether a workload that has been refused may not start as things stand, since that would give somebody a
 // right to what ran (M9): it can when something has ended, at the earliest.
-func (s laying) exposes(it queue.Item) (not notYet, err error) {
+func (s laying) wouldExpose(it queue.Item) (not notYet, err error) {
 	if s.phase == withinLines {
 		return not, nil
 	}
@@ -242,9 +242,9 @@ func (s laying) exposes(it queue.Item) (not notYet, err error) {
 	return not, nil
 }
 
-// heed has a promise of which the time has come be put off where its workload may not start for the sake of another,
+// deferWhere has a promise of which the time has come be put off where its workload may not start for the sake of another,
 // to whom it yields, and be tried at once again where that is so no more.
-func (s laying) heed(p *promise, not notYet) {
+func (s laying) deferWhere(p *promise, not notYet) {
 	switch {
 	case not.why == nil && p.from > 0 && s.phase != withinLines:
 		p.from, p.tried, p.sought = 0, 0, 0

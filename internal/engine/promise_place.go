@@ -119,7 +119,7 @@ func (s *Solver) reachesAgain(i int32, d *cluster.Definition, tasks int32) reach
 func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
 	w, i := s.world, o.Unit.Work
 	k := &w.Works[i]
-	d, trusts, ends := w.Definition(k, k.Current), s.pool.Policy.Reserve.TrustDurations, endings{World: w, whole: true}
+	d, trusts, ends := w.Definition(k, k.Current), s.pool.Policy.Reserve.TrustDurations, endings{World: w, withReleased: true}
 	out := s.reachesAgain(i, d, int32(len(o.Seats)))
 	if trusts && d.Times.Fixed { // it goes on with what it does
 		out.until = max(w.Now, 0)
@@ -250,7 +250,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return nil, false, nil
 	}
 	free := x.Mark()
-	_, some := all.profile.KeepFree(r.until, trial && !all.whole, s.lookedAt(d, unit), func(holder int32) bool {
+	_, some := all.profile.KeepFree(r.until, trial && !all.intact, s.lookedAt(d, unit), func(holder int32) bool {
 		p := s.of(holder)
 		return p != nil && bound(p)
 	})
@@ -353,7 +353,7 @@ func (s promising) layAtItsTime(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	before := s.spread(p, d)
 	found := s.behind().laid(p, func() (found bool) {
-		defer s.behind().seek(p.work)()
+		defer s.behind().onBehalfOf(p.work)()
 		s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
 		if !found || !s.admittedThere(p) {
 			return false
@@ -424,12 +424,12 @@ func (s promising) makesRoom() error {
 	return err
 }
 
-// nobodyOut says that nobody is out of the index who stands, though room is made, so that what is promised need be kept free
+// whileIntact says that nobody is out of the index who stands, though room is made, so that what is promised need be kept free
 // only from its time on; it returns what ends that.
-func (s promising) nobodyOut() (end func()) {
-	before := s.promises.whole
-	s.promises.whole = s.isFresh()
-	return func() { s.promises.whole = before }
+func (s promising) whileIntact() (end func()) {
+	before := s.promises.intact
+	s.promises.intact = s.isFresh()
+	return func() { s.promises.intact = before }
 }
 
 // serve has others make way for a workload, and returns what ends that.

@@ -15,8 +15,8 @@ type seeker struct {
 	had []placement.Stay // where it is held, which is not in its way, or nil
 	// beside are the others that are known to stand, or not to, beside it where it is held; apart those of whom the
 	// same is known of all that is held, whoever is sought a time of as many rights.
-	beside map[besideHeld]bool
-	apart  map[apartHeld]bool
+	beside map[besideKey]bool
+	apart  map[apartKey]bool
 	// alone is [seeker.isAlone], once that is known.
 	alone, knowsAlone bool
 }
@@ -27,41 +27,41 @@ type devicesTaken struct {
 	nodes []int32
 }
 
-// A besideHeld is of whom it is known, and how long the promise may last that is sought.
-type besideHeld struct {
+// A besideKey is of whom it is known, and how long the promise may last that is sought.
+type besideKey struct {
 	other  *promise
 	surely int64
 }
 
-// An apartHeld is who has no node in common with a promise where that is held, and whether those beyond their lines
+// An apartKey is who has no node in common with a promise where that is held, and whether those beyond their lines
 // are lifted for it.
-type apartHeld struct {
+type apartKey struct {
 	other  *promise
 	lifted bool
 }
 
-// seek finds the earliest time and places of a promise in a window.
-func (s promising) seek(p *promise, window placement.Window) bool {
-	by := seeker{sparing: s.sparing(), p: p, apart: make(map[apartHeld]bool)}
-	return by.seek(window)
+// findEarliest finds the earliest time and places of a promise in a window.
+func (s promising) findEarliest(p *promise, window placement.Window) bool {
+	by := seeker{sparing: s.sparing(), p: p, apart: make(map[apartKey]bool)}
+	return by.findEarliest(window)
 }
 
-// seek is [promising.seek] with what is known of others.
-func (s *seeker) seek(window placement.Window) bool {
+// findEarliest is [promising.findEarliest] with what is known of others.
+func (s *seeker) findEarliest(window placement.Window) bool {
 	p := s.p
 	return s.behind().laid(p, func() (found bool) {
-		defer s.behind().seek(p.work)()
+		defer s.behind().onBehalfOf(p.work)()
 		s.had, s.beside, s.knowsAlone = nil, nil, false // it may have been laid before
 		if !p.lost && s.of(p.work) == p {
 			s.had = slices.Clone(p.stays)
 		}
-		s.promises.profile.Without(p.work, func() { found = s.seekIn(window) })
+		s.promises.profile.Without(p.work, func() { found = s.findIn(window) })
 		return found
 	})
 }
 
-// seekIn is seek where nobody stands behind whom it is for.
-func (s *seeker) seekIn(window placement.Window) bool {
+// findIn is findEarliest where nobody stands behind whom it is for.
+func (s *seeker) findIn(window placement.Window) bool {
 	p := s.p
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
@@ -166,20 +166,20 @@ func (s *seeker) stoodBeside(other *promise) bool {
 	}
 	stood = s.standsBeside(other, s.p, s.had)
 	if s.isApart(other) {
-		s.apart[apartHeld{other, s.p.entitled}] = stood
+		s.apart[apartKey{other, s.p.entitled}] = stood
 		return stood
 	}
 	if s.beside == nil {
-		s.beside = make(map[besideHeld]bool)
+		s.beside = make(map[besideKey]bool)
 	}
-	s.beside[besideHeld{other, s.surely(s.p)}] = stood
+	s.beside[besideKey{other, s.surely(s.p)}] = stood
 	return stood
 }
 
 // knownBeside is stoodBeside as far as it is known.
 func (s *seeker) knownBeside(other *promise) (stood, known bool) {
-	if stood, known = s.beside[besideHeld{other, s.surely(s.p)}]; !known && s.isApart(other) {
-		stood, known = s.apart[apartHeld{other, s.p.entitled}]
+	if stood, known = s.beside[besideKey{other, s.surely(s.p)}]; !known && s.isApart(other) {
+		stood, known = s.apart[apartKey{other, s.p.entitled}]
 	}
 	return stood, known
 }

@@ -37,7 +37,7 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 			if overruns {
 				v.Code = cluster.Overruns
 			}
-		} else if by := s.stillLeaving(p.isOn); was < w.Now && by != cluster.None { // it may have what else of the node is asked
+		} else if by := s.stillLeaving(func(node int32, _ uint64) bool { return p.usesNode(node) }); was < w.Now && by != cluster.None { // it may have what else of the node is asked
 			v.Code, v.Workload = cluster.Overruns, by
 		}
 	}
@@ -157,7 +157,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 func (s telling) promisedAt(p *promise) []*promise {
 	others := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
 		return other.work == p.work || other.at >= cluster.TimeAfter(p.at, p.duration) || s.until(other) <= p.at ||
-			!slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.isOn(one.Place.Node, one.Place.Devices) })
+			!slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.usesNode(one.Place.Node) })
 	})
 	slices.SortFunc(others, func(a, b *promise) int {
 		return cmp.Or(trueFirst(s.mayYieldTo(p, a.work), s.mayYieldTo(p, b.work)), s.world.CompareIDs(a.work, b.work))
@@ -185,7 +185,7 @@ func (s telling) standAt(p *promise) map[int32][]*cluster.Seat {
 	w, there := s.world, make(map[int32][]*cluster.Seat)
 	ends := endings{World: w}
 	for i, one := range s.behind().standingOn(p) {
-		if s.promises.profile.Round(ends.leavesAt(i, one)) > p.at && p.isOn(w.Position[one.Node], one.Devices) && !s.behind().stepsAside(one, i, p) {
+		if s.promises.profile.Round(ends.leavesAt(i, one)) > p.at && p.usesNode(w.Position[one.Node]) && !s.behind().stepsAside(one, i, p) {
 			there[i] = append(there[i], one)
 		}
 	}
@@ -245,8 +245,8 @@ func (p *promise) overlaps(node int32, devices uint64) bool {
 	})
 }
 
-// isOn says whether a place is on a node of what is promised.
-func (p *promise) isOn(node int32, _ uint64) bool { return p.overlaps(node, 0) }
+// usesNode says whether a node has a place of what is promised.
+func (p *promise) usesNode(node int32) bool { return p.overlaps(node, 0) }
 
 // yieldsTo is the cause of a promise that gives way to a workload.
 func (s promising) yieldsTo(p *promise, to int32) *cluster.Verdict {
@@ -290,7 +290,7 @@ func (s telling) lostTo(p *promise) *cluster.Verdict {
 	book := s.world.Room
 	last := int32(cluster.None)
 	for why := range book.TakingsOf(p.work) {
-		if by := book.Takings[why].Beneficiary; by >= 0 {
+		if by := book.Takings[why].Preemptor; by >= 0 {
 			last = by
 		}
 	}

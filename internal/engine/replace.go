@@ -92,7 +92,7 @@ func (s freeStarts) startedSome() bool {
 
 // replaceFor is startReplacing for one unit.
 func (s freeStarts) replaceFor(k *cluster.Work, it queue.Item, add []int32, asks quota.Amounts) (bool, error) {
-	b := s.preempting().beneficiary(k, it, it.Form, add, asks)
+	b := s.preempting().preemptor(k, it, it.Form, add, asks)
 	begin := func() bool {
 		defer claimForItself(s.Solver, k)()
 		return b.Start()

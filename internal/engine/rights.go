@@ -33,8 +33,8 @@ func (s reprieving) firstExercised(takings []int32, o *cluster.OutUnit) int32 {
 // it took, and what it took is still out.
 func (s reprieving) exercised(t *cluster.Taking, o *cluster.OutUnit) bool {
 	w := s.world
-	return t.Beneficiary != o.Unit.Work &&
-		slices.ContainsFunc(w.Room.Seats[t.Beneficiary], func(one cluster.Seat) bool { return one.Commit == t.Commit }) &&
+	return t.Preemptor != o.Unit.Work &&
+		slices.ContainsFunc(w.Room.Seats[t.Preemptor], func(one cluster.Seat) bool { return one.Commit == t.Commit }) &&
 		slices.ContainsFunc(w.Room.Out, func(other cluster.OutUnit) bool { // a claim has a place to lose, too
 			return other.Unit == t.Unit && slices.ContainsFunc(other.Seats, func(one cluster.Seat) bool { return one.Origin >= 0 })
 		})

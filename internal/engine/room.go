@@ -32,13 +32,13 @@ type asking struct {
 	victims     []int32
 }
 
-// likeLast is the beneficiary of a question. Where the last one asked the same and nothing but who asks is
+// likeLast is the preemptor of a question. Where the last one asked the same and nothing but who asks is
 // another, it is that one again.
 func (s preempting) likeLast(k *cluster.Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
 	p, f, b := s.pool, s.world.FormOf(k, at), s.asked
 	if b == nil || f.Definition != b.Equivalence || it.Stage > 0 || b.Leaf != f.Queue || b.NonPreemptible != f.NonPreemptible || b.Priority != f.Priority ||
 		!s.asksAlone(k, at, add) || b.Still == p.Index.Releasing() {
-		b = s.beneficiary(k, it, at, slices.Clone(add), slices.Clone(asks))
+		b = s.preemptor(k, it, at, slices.Clone(add), slices.Clone(asks))
 		if s.asked = nil; b.Equivalence >= 0 && it.Stage <= 0 && s.asksAlone(k, at, add) {
 			s.asked = b
 		}
@@ -56,8 +56,8 @@ func (s preempting) asksAlone(k *cluster.Work, at int16, add []int32) bool {
 		!s.pool.Classed() && slices.Equal(add, d.Unit.Add)
 }
 
-// beneficiary describes the unit to the room.
-func (s preempting) beneficiary(k *cluster.Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
+// preemptor describes the unit to the room.
+func (s preempting) preemptor(k *cluster.Work, it queue.Item, at int16, add []int32, asks quota.Amounts) *preempt.Preemptor {
 	p, f, d := s.pool, s.world.FormOf(k, at), s.ownGround(it.ID, at)
 	b := &preempt.Preemptor{
 		EvictionRank: preempt.EvictionRank{

@@ -214,7 +214,7 @@ func keepFree(w *cluster.World, x *placement.Index, i int32) {
 		kept = append(kept, int32(at))
 	}
 	if x.Commit(m); len(kept) > 0 {
-		w.Booking().KeepFree(i, kept)
+		w.Booking().HoldPlaces(i, kept)
 		reenter(w, i)
 	}
 }
@@ -306,9 +306,9 @@ func toldApart(s *cluster.Seat) int32 {
 // whole, which all of them did together.
 type endings struct {
 	*cluster.World
-	whole bool
-	work  int32 // plus one
-	done  int64
+	withReleased bool
+	work         int32 // plus one
+	done         int64
 }
 
 // endsIn is when a task is predicted to end, by what is known of its workload and, of fixed work, by
@@ -317,7 +317,7 @@ func (e *endings) endsIn(i int32, s *cluster.Seat) int64 {
 	k := &e.Works[i]
 	times, p := &e.Definition(k, k.Current).Times, e.Pools[e.FormOf(k, k.Current).Pool]
 	if times.Fixed && e.work != i+1 {
-		joint := jointOf(e.World, i, times, e.whole)
+		joint := jointOf(e.World, i, times, e.withReleased)
 		e.work, e.done = i+1, joint.Done()
 	}
 	done := e.done
@@ -346,12 +346,12 @@ func limitedAt(w *cluster.World, s *cluster.Seat, times *cluster.Times) int64 {
 
 // jointOf is the fixed work of a workload as all of it does it that has a place in the table, and of
 // the whole also what had one in the state.
-func jointOf(w *cluster.World, i int32, times *cluster.Times, whole bool) cluster.Joint {
+func jointOf(w *cluster.World, i int32, times *cluster.Times, withReleased bool) cluster.Joint {
 	k, joint, seats := &w.Works[i], cluster.NewJoint(times.Rest), w.Room.Seats[i]
 	for at := range seats {
 		joint.Join(beganAt(w, &seats[at]), 1)
 	}
-	if !whole || k.Live < 0 || w.Live[k.Live].Form != k.Current {
+	if !withReleased || k.Live < 0 || w.Live[k.Live].Form != k.Current {
 		return joint
 	}
 	for _, one := range cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To) {

@@ -203,7 +203,7 @@ func (s sparing) sparesFromHome(work int32, home []cluster.Seat) bool {
 func (s sparing) meets(p *promise, i int32, home []cluster.Seat) bool {
 	w := s.world
 	f := w.FormOf(&w.Works[p.work], p.form)
-	binds, ends := s.binds(f, s.chargeOf(p)), endings{World: w, whole: true}
+	binds, ends := s.binds(f, s.chargeOf(p)), endings{World: w, withReleased: true}
 	return slices.ContainsFunc(home, func(one cluster.Seat) bool {
 		return s.promises.profile.Round(ends.leavesAt(i, &one)) > p.at && (binds || p.overlaps(w.Position[one.Node], 0)) && !s.behind().stepsAside(&one, i, p)
 	})
@@ -223,7 +223,7 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	var stands []placement.Stay
-	outs, ends := s.behind().outs(), endings{World: w, whole: true}
+	outs, ends := s.behind().outs(), endings{World: w, withReleased: true}
 	for i, one := range s.behind().standing() {
 		if nodes[w.Position[one.Node]] && !outs.has(i, one.Step) {
 			stay := s.stayOf(&ends, i, one)

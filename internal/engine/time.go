@@ -148,7 +148,7 @@ func (s admitting) use() []ended {
 			end := ends.leavesAt(i, &seats[at])
 			last = max(last, end)
 			charge := s.pool.ChargeOf(&d.Sets[seats[at].Set], &w.Nodes[seats[at].Node], seats[at].Devices)
-			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().whom(i, &seats[at]), i, seats[at].Step, seats[at].Commit, seats[at].Node, seats[at].Devices})
+			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().holdersAhead(i, &seats[at]), i, seats[at].Step, seats[at].Commit, seats[at].Node, seats[at].Devices})
 		}
 		if s.pool.Counted {
 			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1, cluster.None, 0})
@@ -368,7 +368,7 @@ func (s admitting) entitledAt(p *promise) bool {
 // entitledAmong says whether a promise is within its lines at its time beside some others, and without those who step
 // aside for it.
 func (s admitting) entitledAmong(p *promise, others func(*promise) bool) (entitled bool) {
-	defer s.behind().seek(p.work)()
+	defer s.behind().onBehalfOf(p.work)()
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	s.during(p.at, others, func() { entitled = s.pool.Room.Entitled(f.Queue, p.asks) })
 	return entitled

@@ -31,7 +31,7 @@ func noteChoice(t *cluster.Trace, s *Solver, b *preempt.Preemptor, proposal *pre
 func choiceOf(t *cluster.Trace, s *Solver, b *preempt.Preemptor, proposal *preempt.Proposal, mode preempt.Mode) *cluster.Choice {
 	room := s.pool.Room
 	one := &cluster.Choice{
-		Beneficiary: b.Work, Leaf: b.Leaf, Priority: b.Priority, Pool: s.index, Mode: mode,
+		Preemptor: b.Work, Leaf: b.Leaf, Priority: b.Priority, Pool: s.index, Mode: mode,
 		Ranking: room.Rank(b, proposal, mode, t.Near),
 	}
 	if mode == proposal.Mode || mode == preempt.Consolidate { // own ones beside a reclaim go from anywhere (R11)

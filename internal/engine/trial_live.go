@@ -254,7 +254,7 @@ func (t *trial) ruledOut(q *incrementalPool, kind *waitingClass) bool {
 	if admitted && !d.Unsure && q.hasPlace(kind.definition, kind.above) || s.preempting().beyondHelp(&k.Form, asks) {
 		return true
 	}
-	b := s.preempting().beneficiary(k, it, 0, add, asks)
+	b := s.preempting().preemptor(k, it, 0, add, asks)
 	for _, mode := range s.preempting().modes(it, 0, b) {
 		if mode == preempt.Preempt && !q.mayPreempt(kind) || s.preempting().infeasible(b, mode, q.largest) {
 			continue

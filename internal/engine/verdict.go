@@ -22,7 +22,7 @@ func tellActions(w *cluster.World, d *cluster.Decision) {
 	whys := make([]cluster.Verdict, 0, some) // there may be very many
 	for i := range d.Actions {
 		a := &d.Actions[i]
-		a.Behind = behindWhom(d, a)
+		a.Behind = promiseTakenBy(d, a)
 		if a.Kind == cluster.Evict { // what was cut starts again in this plan
 			a.Final = w.FormOf(&w.Works[a.Work], a.Form).Final && !a.Cut && !startsAgain(w, a.Work) // in this plan
 		}

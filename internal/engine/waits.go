@@ -114,7 +114,7 @@ type goer struct {
 // promise could begin if this one were there, and those that it need not wait for.
 func (s *awaiting) list() (named []int32) {
 	x := s.pool.Index
-	defer s.behind().seek(s.p.work)()
+	defer s.behind().onBehalfOf(s.p.work)()
 	m := x.Mark()
 	defer x.Undo(m)
 	s.bringThere()
@@ -316,12 +316,12 @@ func (s *awaiting) fitsBeside(one *goer) bool {
 	m := x.Mark()
 	defer x.Undo(m)
 	return !slices.ContainsFunc(s.p.stays, func(own placement.Stay) bool {
-		return isOn(one.stays, own.Place.Node) && (!x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil)
+		return anyOn(one.stays, own.Place.Node) && (!x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil)
 	})
 }
 
-// isOn says whether some of the stays are on a node.
-func isOn(stays []placement.Stay, node int32) bool {
+// anyOn says whether some of the stays are on a node.
+func anyOn(stays []placement.Stay, node int32) bool {
 	return slices.ContainsFunc(stays, func(one placement.Stay) bool { return one.Place.Node == node })
 }
 
@@ -329,7 +329,7 @@ func isOn(stays []placement.Stay, node int32) bool {
 func (s *awaiting) goerOf(other *promise) *goer {
 	one := &goer{work: other.work, until: s.until(other)}
 	for _, stay := range other.stays {
-		if isOn(s.p.stays, stay.Place.Node) {
+		if anyOn(s.p.stays, stay.Place.Node) {
 			one.stays = append(one.stays, stay)
 		}
 	}
@@ -413,7 +413,7 @@ func (s *awaiting) leavingOn() (list []*cluster.Holding) {
 		return nil
 	}
 	for i := range w.Holdings {
-		if h := &w.Holdings[i]; h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index && isOn(s.p.stays, w.Position[h.Node]) {
+		if h := &w.Holdings[i]; h.Phase == cluster.Terminating && w.NodePool[h.Node] == s.index && anyOn(s.p.stays, w.Position[h.Node]) {
 			list = append(list, h)
 		}
 	}

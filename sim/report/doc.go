@@ -25,13 +25,13 @@
 // # left-out.csv
 //
 // A line for each thing of the input that was not run ([sim.LeftOut]): line of its file, job,
-// submit in seconds (each empty where nobody knows), kind, why.
+// submit in seconds (each empty where it is not known), kind, why.
 //
 // # series.csv
 //
 // A line an instant, every [sim.Options.Sample]. at in seconds; usable, allocated and
 // used GPUs; idle GPUs by cause (idle_no-demand, …); reserved, the part of the idle ones
-// that is promised to somebody; running and queued jobs; then for
+// that is promised to a job; running and queued jobs; then for
 // each queue held_NAME and share_NAME in GPUs (empty: its GPUs are not divided).
 //
 // # events.jsonl
@@ -65,8 +65,8 @@
 //
 // A page that any browser opens, without a network and in light or dark: the schedulers side
 // by side with their intervals, and of each run its utilisation, its queues against quota and
-// fair share, its waits by size as distributions, and who held places on which node and of
-// which job, with evictions and their causes. The data are inside the page as JSON, and a
+// fair share, its waits by size as distributions, and which node and which job
+// held places, with evictions and their causes. The data are inside the page as JSON, and a
 // script in it draws them; a [Picture] is what is drawn of a run, and bounded: up to 400 rows,
 // 3,000 places and 60 jobs. picture.json is that of one run.
 package report
