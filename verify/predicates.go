@@ -93,12 +93,13 @@ func (v *verifier) carriedOut() {
 }
 
 // keepFree has what moves since before the plan, and has yet to leave its old place, keep its new one free, if all
-// of a workload is: nothing else comes beside what is leaving there (S4).
+// of a workload is: nothing else comes beside what is leaving there (S4). Where a task moves on its node, its old
+// place keeps that room.
 func keepFree(v *verifier) {
 	moves := make(map[*verifiedWorkload][]allot.Task)
 	for _, w := range v.workOrder {
 		for _, t := range w.source.Tasks {
-			if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed && hasBegun(&t) {
+			if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed && hasBegun(&t) && !leavesItself(w, &t) {
 				moves[w] = append(moves[w], t)
 			}
 		}
@@ -118,6 +119,13 @@ func keepFree(v *verifier) {
 			book(allot.Claimed, 1)
 		}
 	}
+}
+
+// leavesItself says whether a task that claims is still leaving another place of the same node.
+func leavesItself(w *verifiedWorkload, claim *allot.Task) bool {
+	return slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool {
+		return t.Phase == allot.Terminating && t.Node == claim.Node && t.PodSet == claim.PodSet && t.Index == claim.Index
+	})
 }
 
 // carrying is what is known while a plan is carried out.

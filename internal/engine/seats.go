@@ -197,14 +197,15 @@ func startWhatClaims(s *Solver) {
 }
 
 // keepFree has a workload whose old places are still leaving keep those free that it claims where it moves, if all of
-// them are free beside what is leaving there: they are its own by now, and nobody comes between (S4).
+// them are free beside what is leaving there: they are its own by now, and nobody comes between (S4). On a node that
+// the task itself is leaving, its old place keeps the room that its claim will take, and it holds no other beside it.
 func keepFree(w *cluster.World, x *placement.Index, i int32) {
 	seats, k := w.Room.Seats[i], &w.Works[i]
 	var kept []int32
 	m := x.Mark()
 	for at := range seats {
 		s := &seats[at]
-		if !s.Claimed || !s.Pipelined || !w.Holdings[s.Origin].Begun {
+		if !s.Claimed || !s.Pipelined || !w.Holdings[s.Origin].Begun || leavesItself(w, k, s) {
 			continue
 		}
 		if !openClaim(x, w.PlacedUntil(k, s.Set, s.Until), s.Place(w)) {
@@ -217,6 +218,14 @@ func keepFree(w *cluster.World, x *placement.Index, i int32) {
 		w.Booking().HoldPlaces(i, kept)
 		reenter(w, i)
 	}
+}
+
+// leavesItself says whether a task that claims where it moves is still leaving another place of the same node.
+func leavesItself(w *cluster.World, k *cluster.Work, s *cluster.Seat) bool {
+	l := &w.Live[k.Live]
+	return slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool {
+		return h.Phase == cluster.Terminating && h.Node == s.Node && h.Set == s.Set && h.Index == s.Index
+	})
 }
 
 // startClaimed has what a workload claims start where it is free, each claim of the state for
