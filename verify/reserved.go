@@ -229,7 +229,8 @@ func (v reserving) staysAlone(w *verifiedWorkload) bool {
 }
 
 // onlyReserved checks that of a workload whose rest is at its minimum nothing goes for a reservation but what
-// stands there (M6). What is halved goes by its steps, and parts of groups go together.
+// stands there (M6), and a claim whose place passes on to that. What is halved goes by its steps, and parts of groups
+// go together.
 func (v reserving) onlyReserved(at spot, a *allot.Action, w *verifiedWorkload) {
 	f := &w.forms[w.form]
 	for i, place := range a.Tasks {
@@ -237,8 +238,22 @@ func (v reserving) onlyReserved(at spot, a *allot.Action, w *verifiedWorkload) {
 		if set < 0 || f.PodSets[set].Step != gang.ByOne || len(f.Groups) > 0 || v.wasReserved(w, taskName{a.Workload, place.PodSet, place.Index}) {
 			continue
 		}
+		if a.Kind == allot.Unclaim && v.passesOn(w, place) {
+			continue
+		}
 		v.failAt(spot{at.action, i}, ruleReserved, "the task stands on nothing that is reserved, and the rest of %q is at its minimum", a.Workload)
 	}
+}
+
+// passesOn says whether a place that a workload claimed goes to a task of its own by the plan, which had to leave what
+// people have reserved: it runs on there, as what runs comes before what is only claimed (M4, M6).
+func (v reserving) passesOn(w *verifiedWorkload, claim allot.Placement) bool {
+	return slices.ContainsFunc(v.plan.Actions, func(a allot.Action) bool {
+		return a.Kind == allot.Move && a.Workload == w.source.ID && slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
+			return t.PodSet == claim.PodSet && t.Node == claim.Node && sameDevices(t.Devices, claim.Devices) &&
+				v.wasReserved(w, taskName{a.Workload, t.PodSet, t.Index})
+		})
+	})
 }
 
 // isOnlyReserved says whether the node has devices of an accepted model with enough memory, and
