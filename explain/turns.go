@@ -3,10 +3,12 @@ package explain
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/engine"
+	"github.com/allotsched/allot/internal/prose"
 )
 
 // A Turn is a workload that waits, and where it stands among those that do.
@@ -23,6 +25,18 @@ type Turn struct {
 	Priority       int32     `json:"priority,omitzero"`
 	NonPreemptible bool      `json:"nonPreemptible,omitzero"`
 	Submitted      time.Time `json:"submitted,omitzero"`
+}
+
+// String is a line: which workload, its place in its queue, and what the order there goes by.
+func (t Turn) String() string {
+	text := prose.Member(t.Queue, t.Workload) + ": place " + prose.Decimal(t.InQueue)
+	if t.Queue != "" {
+		text += " of queue " + prose.Word(t.Queue)
+	}
+	if t.Pool != "" {
+		text += " in pool " + prose.Word(t.Pool)
+	}
+	return text + ", " + strings.Join(standsAs(t.Priority, t.NonPreemptible, t.Submitted), ", ")
 }
 
 // Turns are the workloads that have a turn after the decision, by pool and in the order in

@@ -1,6 +1,27 @@
 package explain
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+// X4: a turn is told in a line, made from its data alone, and says no more than is known of it.
+func TestTurnText(t *testing.T) {
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	for want, turn := range map[string]Turn{
+		"q1/train: place 2 of queue q1 in pool p, priority 50, not preemptible, submitted 2026-11-21T08:00:00Z": {
+			Workload: "train", Pool: "p", Queue: "q1", InQueue: 2, Priority: 50, NonPreemptible: true, Submitted: at,
+		},
+		"train: place 1, priority 0, preemptible":                   {Workload: "train", InQueue: 1},
+		`"a b/w": place 1 of queue "a b", priority -1, preemptible`: {Workload: "w", Queue: "a b", InQueue: 1, Priority: -1},
+	} { // each on its own: order cannot matter
+		var back Turn
+		if err := json.Unmarshal(must(json.Marshal(turn)), &back); err != nil || turn.String() != want || back.String() != want {
+			t.Errorf("%s, after JSON %s, want %s, error %v", turn.String(), back.String(), want, err)
+		}
+	}
+}
 
 // O1, O2: the turns are those that explanations of single workloads tell, and each waits.
 func TestTurnsInScenarios(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/fairshare"
@@ -87,14 +88,17 @@ func (e *Explanation) circumstances() []string {
 	if e.Form > 0 {
 		out = append(out, "form "+strconv.Itoa(e.Form))
 	}
-	out = append(out, "priority "+strconv.Itoa(int(e.Priority)))
-	if e.NonPreemptible {
-		out = append(out, "not preemptible")
-	} else {
-		out = append(out, "preemptible")
+	return append(out, standsAs(e.Priority, e.NonPreemptible, e.Submitted)...)
+}
+
+// standsAs is what the order inside a queue goes by (O1).
+func standsAs(priority int32, nonPreemptible bool, submitted time.Time) []string {
+	out := []string{"priority " + prose.Decimal(priority), "preemptible"}
+	if nonPreemptible {
+		out[1] = "not preemptible"
 	}
-	if !e.Submitted.IsZero() {
-		out = append(out, "submitted "+prose.Instant(e.Submitted))
+	if !submitted.IsZero() {
+		out = append(out, "submitted "+prose.Instant(submitted))
 	}
 	return out
 }

@@ -72,7 +72,7 @@ func (e *engine) action(a *allot.Action) {
 		e.filter(j, func(k int) bool { return !named(a.Tasks, &w.Tasks[k], a.Kind == allot.Unclaim) })
 	case allot.Shrink:
 		j.result.Shrinks++
-		e.release(j, a.Tasks, j.costs(e).Grace)
+		takeAway(e, j, a.Tasks, j.costs(e).Grace)
 	case allot.Evict:
 		e.evict(j, a)
 		return
@@ -122,7 +122,7 @@ func (e *engine) place(j *job, a *allot.Action, phase allot.Phase) {
 }
 
 // asBefore has a task be since when it was, if it is among those that stood: which the plan at hand
-// has evicted so that others can move, and places anew (B1).
+// has told to go so that others can move, and places anew (M11): a move keeps when a task was placed (R8, B1).
 func asBefore(stood []allot.Task, t *allot.Task, now time.Time) {
 	k := slices.IndexFunc(stood, func(was allot.Task) bool { return was.PodSet == t.PodSet && was.Index == t.Index })
 	if k < 0 {
@@ -200,6 +200,16 @@ func (e *engine) release(j *job, list []allot.Placement, grace time.Duration) {
 	}
 }
 
+// takeAway lets running tasks leave, and notes where they stood: the plan may place them anew.
+func takeAway(e *engine, j *job, list []allot.Placement, grace time.Duration) {
+	for _, t := range e.workload(j).Tasks {
+		if t.Phase == allot.Running && named(list, &t, false) {
+			e.stood[j.index] = append(e.stood[j.index], t)
+		}
+	}
+	e.release(j, list, grace)
+}
+
 // grace is how long tasks that an action tells to go take for it: where they save first, that too.
 func (e *engine) grace(j *job, a *allot.Action) time.Duration {
 	c := j.costs(e)
@@ -225,8 +235,7 @@ func (e *engine) evict(j *job, a *allot.Action) {
 		w.Retries = quota.Of(w.Retries.Amount() - 1)
 	}
 	e.filter(j, func(k int) bool { return w.Tasks[k].Phase != allot.Claimed })
-	e.stood[j.index] = slices.DeleteFunc(slices.Clone(w.Tasks), func(t allot.Task) bool { return t.Phase != allot.Running })
-	e.release(j, a.Tasks, grace)
+	takeAway(e, j, a.Tasks, grace)
 	e.settle(j)
 }
 

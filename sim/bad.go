@@ -129,6 +129,7 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 			last := len(at)
 			state.Workloads = append(state.Workloads, one.Workload) // where the scheduler may change it
 			l.submit(one, &state.Workloads[last])
+			one.estimate(&state.Workloads[last])
 			own := tasksUpTo(&state.Workloads[last], maxTasks+1)
 			if own > maxTasks {
 				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))

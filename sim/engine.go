@@ -43,7 +43,7 @@ type engine struct {
 	standstill standstill
 	// dirty: something has happened that the last decision did not know.
 	dirty bool
-	// stood are the tasks that the plan which is carried out has evicted, by job.
+	// stood are the tasks that the plan which is carried out has told to go, by job.
 	stood map[int][]allot.Task
 	// flight is the plan that is decided and not carried out.
 	flight *flight

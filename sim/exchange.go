@@ -63,6 +63,7 @@ func (e *replanner) exchange(order []*job, plan *allot.Plan) error {
 	if err != nil {
 		return err
 	}
+	clear(e.stood) // an earlier plan's
 	for i := range begun.Actions {
 		a := &begun.Actions[i]
 		if j := e.byID[a.Workload]; a.Kind != allot.Resize || !j.turn.exceeded(len(e.workload(j).Tasks)+len(a.Tasks)) {

@@ -52,7 +52,7 @@ func (j *job) saves(e *engine, span, next time.Duration) time.Duration {
 // one have to do together is told as fixed work, which comes to the same end at the speed
 // that it has.
 func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
-	if !p.made || j.Workload.Duration.Given() || j.Workload.FixedWork > 0 || j.phase == leaving {
+	if !p.made || j.saysHowLong() || j.phase == leaving {
 		return
 	}
 	if !j.runs() {
@@ -60,7 +60,7 @@ func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
 		if j.elastic() {
 			w.FixedWork = min(inWholeSeconds(span)*int64(j.tasks()), mostTold)
 		} else {
-			w.Duration = quota.Of(inWholeSeconds(span))
+			tellDuration(e, j, span)
 		}
 		return
 	}
@@ -76,7 +76,28 @@ func (p *promises) tell(e *engine, j *job, w *allot.Workload) {
 	case j.elastic():
 		w.FixedWork = min(max(all, 1), mostTold)
 	default:
-		w.Duration = quota.Of(inWholeSeconds(j.expected - first))
+		tellDuration(e, j, j.expected-first)
+	}
+}
+
+// saysHowLong says whether the workload itself says how long the job takes.
+func (j *Job) saysHowLong() bool { return j.Workload.Duration.Given() || j.Workload.FixedWork > 0 }
+
+// tellDuration tells how long a job of one size takes, and, where that is less than the time that it is content with at
+// the least, that it is content with that: less may be left of it.
+func tellDuration(e *engine, j *job, d time.Duration) {
+	w, n := e.workload(j), inWholeSeconds(d)
+	w.Duration = quota.Of(n)
+	if w.MinDuration > 0 {
+		w.MinDuration = min(e.library.submitted(j).MinDuration, n)
+	}
+}
+
+// estimate has the workload of a job of one size, where it does not say itself how long that takes, say it by the
+// job's estimate.
+func (j *Job) estimate(w *allot.Workload) {
+	if !j.saysHowLong() && !j.elastic() {
+		w.Duration = quota.Of(inWholeSeconds(cmp.Or(j.Estimate, j.Duration)))
 	}
 }
 

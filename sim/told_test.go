@@ -1,11 +1,14 @@
 package sim_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/trace"
@@ -110,6 +113,81 @@ func TestPlacedAnewGoesOn(t *testing.T) {
 			if moved != "displace w evict c move b start c start w " || r.Jobs[0].Outcome != sim.Done {
 				t.Errorf("with a grace of %v: %s", grace, moved)
 			}
+		}
+	}
+}
+
+// TestShrunkInACircleGoesOn: so that w3 finds places, w5 moves to where a task of w1 is, and that one to where w5
+// was: the circle is cut where w1 gives up the task and is given it anew (M11). The task is since when it was
+// placed first, as a move keeps it (R8), and as the library says.
+func TestShrunkInACircleGoesOn(t *testing.T) {
+	plain, memory := allot.Device{}, allot.Device{Memory: 3 << 30}
+	one, part := allot.Request{GPU: allot.GPURequest{Count: 1}}, allot.Request{GPU: allot.GPURequest{Memory: 3 << 30}}
+	for _, grace := range []time.Duration{0, 10 * second} {
+		in := &sim.Input{Cluster: allot.State{
+			Nodes: []allot.Node{
+				{ID: "n0", Devices: []allot.Device{plain, memory}}, {ID: "n1", Devices: []allot.Device{plain}},
+				{ID: "n3", Devices: []allot.Device{plain, memory, plain}}, {ID: "n4", Devices: []allot.Device{plain, plain, plain, plain}},
+			},
+			Queues: []allot.Queue{{ID: "q1"}, {ID: "q2"}},
+		}}
+		in.Jobs = []sim.Job{
+			single("w1", 1, 0, 1000*second), single("w3", 1, 50*second, 1000*second), single("w5", 1, 0, 1000*second),
+		}
+		groups := []allot.Group{{Name: "g"}}
+		w1, w3, w5 := &in.Jobs[0].Workload, &in.Jobs[1].Workload, &in.Jobs[2].Workload
+		w1.Queue, w1.Groups, w1.PodSets = "q2", groups, []allot.PodSet{{Name: "s0", Count: 1, Request: one}, {Name: "s1", Count: 1, Group: "g"}}
+		w3.Queue, w3.Groups, w3.PodSets = "q1", groups, []allot.PodSet{{Name: "s0", Count: 1, Request: one}, {Name: "s1", Count: 2, Group: "g", Request: part}}
+		w5.Queue, w5.PodSets = "q1", []allot.PodSet{{Count: 3, Request: allot.Request{GPU: allot.GPURequest{Count: 2}}}}
+		moved := ""
+		r := mustRun(t, in, sim.Options{Check: true, Costs: sim.Costs{Grace: grace}, Observe: func(e sim.Event) {
+			if e.Kind == sim.ActionEvent && e.At == 50*second {
+				moved += e.Action.Kind.String() + " " + e.Job + " "
+			}
+		}})
+		if moved != "shrink w1 move w5 start w1 start w3 " || r.Jobs[0].Outcome != sim.Done {
+			t.Errorf("with a grace of %v: %s", grace, moved)
+		}
+	}
+}
+
+// TestLeastTime: b is content with 100 s at the least. Where its estimate is less, and it is of one size, it is
+// refused before the run, whoever promises what (V1). Where less is left of it than that, as it has been evicted, it is
+// content with what is left.
+func TestLeastTime(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 4)}}
+	in.Jobs = []sim.Job{single("a", 4, 0, 60*second), single("b", 4, 0, 150*second), single("c", 4, 130*second, 20*second)}
+	in.Jobs[1].Workload.MinDuration = 100
+	in.Jobs[2].Workload.Priority = 1
+	scheduler := sim.Scheduler{Name: "promising", Policy: &allot.Policy{Reserve: allot.ReservePolicy{Backfill: queue.EASY}}}
+	r := mustRun(t, in, sim.Options{Check: true, Scheduler: scheduler})
+	if j := &r.Jobs[1]; j.Evictions != 1 || j.End != 230*second {
+		t.Errorf("%+v", j)
+	}
+	in.Jobs[1].Duration = 99 * second
+	for _, s := range []sim.Scheduler{scheduler, sim.FIFO()} {
+		_, err := sim.Run(in, sim.Options{Scheduler: s})
+		var refused *sim.BadInputError
+		if !errors.As(err, &refused) || len(refused.List) != 1 || refused.List[0].Job != "b" || refused.List[0].Kind != "minDuration" ||
+			!strings.Contains(err.Error(), "workloads[1] (b).minDuration") {
+			t.Errorf("%s: error %v", s.Name, err)
+		}
+		left := mustRun(t, in, sim.Options{Check: true, Scheduler: s, LeaveOut: true})
+		if len(left.Jobs) != 2 || len(left.LeftOut) != 1 {
+			t.Errorf("%s: left out: %v", s.Name, left.LeftOut)
+		}
+	}
+	for name, mend := range map[string]func(*sim.Job){
+		"its estimate is enough": func(j *sim.Job) { j.Estimate = 100 * second },
+		"it is elastic":          func(j *sim.Job) { j.Workload.PodSets[0].Count, j.Workload.PodSets[0].Min = 2, 1 },
+		"it is fixed work":       func(j *sim.Job) { j.Workload.FixedWork = 99 },
+	} { // each on its own: order cannot matter
+		mended := *in
+		mended.Jobs = slices.Clone(in.Jobs)
+		mended.Jobs[1].Workload.PodSets = slices.Clone(in.Jobs[1].Workload.PodSets)
+		mend(&mended.Jobs[1])
+		if r, err := sim.Run(&mended, sim.Options{Check: true, Scheduler: scheduler}); err != nil || r.Jobs[1].Outcome != sim.Done {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

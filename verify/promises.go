@@ -29,7 +29,7 @@ type promising struct {
 	entries   []entry
 	entriesOf map[*verifiedWorkload][]int
 	ends      []int
-	// ofNames are the promises by the names of their workloads, lasts is until when a workload has anything, and
+	// ofNames are the promises by the names of their workloads, lasts is until when what has a place of a workload stands, and
 	// waitedFor are the workloads that promises wait for, by their numbers.
 	ofNames   map[string]*promised
 	lasts     map[string]int64
@@ -294,7 +294,7 @@ func (v *promising) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 // the plan and has another, and may have been placed twice, nothing is known but that it has
 // left by the earlier of its ends.
 func (v *promising) readStanding() {
-	v.stands = make(map[*verifiedNode][]standing)
+	v.stands, v.lasts = make(map[*verifiedNode][]standing), make(map[string]int64)
 	v.behind, v.after, v.grown = make(map[taskName]string), make(map[taskName][]string), make(map[taskName]bool)
 	v.evacuated = make(map[taskName]bool)
 	lost, gone := make(map[taskName]bool), make(map[taskName]bool) // what has gone begins anew if it starts again (B1)
@@ -394,6 +394,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	}
 	one.until.predicted = f.queue.pool.rounded(one.until.predicted)
 	v.stands[node] = append(v.stands[node], one)
+	v.lasts[w.source.ID] = max(v.lasts[w.source.ID], one.until.predicted)
 }
 
 // isPromised says whether the state has something promised to a workload: what stands behind any other

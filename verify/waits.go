@@ -63,13 +63,7 @@ func isLater(a, b *promised) int {
 
 // readWaits reads what the promises wait for, and what these wait for.
 func (v *promising) readWaits() {
-	v.ofNames, v.lasts, v.waitedFor = make(map[string]*promised), make(map[string]int64), []*verifiedWorkload{nil}
-	for _, list := range v.stands { // the latest: order cannot matter
-		for i := range list {
-			id := list[i].workload.source.ID
-			v.lasts[id] = max(v.lasts[id], list[i].until.predicted)
-		}
-	}
+	v.ofNames, v.waitedFor = make(map[string]*promised), []*verifiedWorkload{nil}
 	for _, p := range v.list {
 		v.ofNames[p.workload.source.ID] = p
 		for _, id := range p.source.Promise.WaitsFor {
@@ -78,9 +72,6 @@ func (v *promising) readWaits() {
 				v.waitedFor = append(v.waitedFor, w)
 			}
 		}
-	}
-	for id, p := range v.ofNames { // each its own: order cannot matter
-		v.lasts[id] = p.to
 	}
 	through := make(map[*verifiedWorkload]*names)
 	for _, p := range v.list {
@@ -121,11 +112,14 @@ func (v *promising) reach(p *promised) names {
 	}
 	p.reach = make(names, 1)
 	for _, id := range p.source.Promise.WaitsFor {
-		if w := v.workloads[id]; w != nil && v.lasts[id] <= p.from {
+		w, next := v.workloads[id], v.ofNames[id]
+		switch {
+		case w == nil:
+		case next != nil && next.to <= p.from:
 			p.reach.add(w.waitedFor)
-			if next := v.ofNames[id]; next != nil {
-				p.reach.addAll(v.reach(next))
-			}
+			p.reach.addAll(v.reach(next))
+		case next == nil && v.lasts[id] <= p.from:
+			p.reach.add(w.waitedFor)
 		}
 	}
 	return p.reach
