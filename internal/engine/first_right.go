@@ -134,11 +134,16 @@ type leftPlace struct {
 }
 
 // leave notes which of the seats that a workload leaves for the one that is due did not stand behind that one:
-// its right is to what did, and the rest is no more its than anybody's.
+// its right is to what did, and the rest is no more its than anybody's. What others have been promised of that is kept
+// for them by their promises.
 func (s behind) leave(i int32, seats []cluster.Seat, work int32) {
 	d := s.world.Definition(&s.world.Works[i], s.world.Works[i].Current)
 	for at := range seats {
-		if one := &seats[at]; !s.standsBehind(one, i, work) {
+		one := &seats[at]
+		promised := func(p *promise) bool {
+			return p.work != work && p.overlaps(s.world.Position[one.Node], one.Devices)
+		}
+		if !s.standsBehind(one, i, work) && !slices.ContainsFunc(s.promises.list, promised) {
 			s.rest = append(s.rest, leftPlace{d.Sets[one.Set].Placed, one.Place(s.world)})
 		}
 	}
