@@ -105,17 +105,7 @@ func TestM11RefusesOtherPlans(t *testing.T) {
 			})
 		}, "nobody has its old place"},
 	} {
-		s, err := scenario.State(c.state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := allot.Solve(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := verify.Plan(s, p); err != nil {
-			t.Fatalf("%s: the plan of Solve: %v", c.name, err)
-		}
+		s, p := solved(t, c.state)
 		c.change(p)
 		var unlawful *verify.Error
 		if err := verify.Plan(s, p); !errors.As(err, &unlawful) || !strings.Contains(err.Error(), c.want) {
@@ -152,6 +142,23 @@ submit q4/w17 at=53308800s gpu=1 cpu=1
 now unset
 `
 )
+
+// solved is the state that a text tells, and its plan, which is lawful.
+func solved(t *testing.T, text string) (*allot.State, *allot.Plan) {
+	t.Helper()
+	s, err := scenario.State(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := allot.Solve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := verify.Plan(s, p); err != nil {
+		t.Fatalf("the plan of Solve: %v\n%v", err, p)
+	}
+	return s, p
+}
 
 // R1, R3: what moves as several units is judged by what one of them had the right to, and a part of a minimum by
 // what all of it holds: neither lets more pass than that.
@@ -196,14 +203,7 @@ func TestVerifyRefusesParts(t *testing.T) {
 			p.Actions[0].Reason.Subtrees = &sides
 		}, `loses 2000 gpu, and "w9" holds 1000`},
 	} {
-		s, err := scenario.State(c.state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := allot.Solve(s)
-		if err != nil || verify.Plan(s, p) != nil {
-			t.Fatal(err, verify.Plan(s, p))
-		}
+		s, p := solved(t, c.state)
 		c.change(s, p)
 		if err := verify.Plan(s, p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: no %s in %v", c.name, c.want, err)
@@ -213,7 +213,7 @@ func TestVerifyRefusesParts(t *testing.T) {
 
 // TestVerifyClaimsHeld: of who keeps two claims, and moves a task to what is leaving, three at most are held and two at least (X1).
 func TestVerifyClaimsHeld(t *testing.T) {
-	s, err := scenario.State(`
+	s, plan := solved(t, `
 nodes m gpu=3
 nodes n gpu=1 label=zone:a
 queue q
@@ -226,13 +226,6 @@ run q/moves since=unset on s:1@n[0]
 submit r/starts at=unset gpu=1
 now unset
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := allot.Solve(s)
-	if err != nil {
-		t.Fatal(err)
-	}
 	at := slices.IndexFunc(plan.Pending, func(p allot.Pending) bool { return p.Workload == "moves" })
 	if at < 0 || len(plan.Actions) == 0 || plan.Actions[0].Kind != allot.Move {
 		t.Fatalf("nothing moves that claims: %v", plan)

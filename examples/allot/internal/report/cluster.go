@@ -168,7 +168,7 @@ func nameAll(machines []*machine) {
 		}
 	}
 	slices.SortFunc(order, func(a, b *job) int {
-		return cmp.Or(-compareBool(a.changes, b.changes), -compareBool(a.nodes > 1, b.nodes > 1), words.CompareNames(a.name, b.name), cmp.Compare(a.workload, b.workload))
+		return cmp.Or(first(a.changes, b.changes), first(a.nodes > 1, b.nodes > 1), words.CompareNames(a.name, b.name), cmp.Compare(a.workload, b.workload))
 	})
 	letters, n := make(map[string]string, len(order)), 0
 	for _, j := range order {
@@ -183,16 +183,6 @@ func nameAll(machines []*machine) {
 			o.letter, o.nodes = letters[o.workload], jobs[o.workload].nodes
 		}
 	}
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // add puts a task to the node.
