@@ -96,8 +96,8 @@
 // jobs take: by [Job.Estimate], or the truth where there is none, with what starting and saving
 // takes, and from what is left of a job that goes on. What they really take stays Duration. An
 // elastic job is told as fixed work that comes to the end that is foreseen at its speed. A job of one
-// size cannot be run that by its estimate takes less than the MinDuration of its workload; where less is left of
-// it later, it is told to be content with that. A job
+// size that by its estimate takes less than the MinDuration of its workload is refused before the run; where less than
+// that is left of a job later, its MinDuration is told as what is left. A job
 // whose workload has a TimeLimit is ended when its run has lasted so long, and has failed; limits
 // that only its queue or policy says are the library's alone. What a
 // plan promises the engine keeps in the state (B7), and it decides again at [allot.Plan.NextAt]: when
