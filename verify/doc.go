@@ -67,6 +67,9 @@
 //     sure, or leaves alone what is promised (B5).
 //   - The figures of the queues are those of the world after the plan (Q6,
 //     F1, F12), and the fair shares are those of the division (F2–F5, F7).
+//     Whether a queue could use more, or has reason to envy another, is not asked where
+//     alternatives of its workloads, some preemptible and some not, come to the same demand
+//     (F1): which of them counted is not told.
 //
 // # Where two rules meet
 //
