@@ -124,8 +124,8 @@
 // but for [Plan] Work, which counts the steps that it took. It goes on from what was
 // decided on another version, also where room has to be made; that takes time in what
 // differs and, for the division, in the queues of the pool. Where it cannot go on it
-// solves from scratch: [Decision.Incremental] tells, and ARCHITECTURE.md says when and
-// why.
+// reads the whole state anew, or solves from scratch ([Decision.Incremental] is false then);
+// ARCHITECTURE.md says when and why.
 //
 // [Decision.Pending], [Decision.Shares], [Decision.Why] and [Decision.Plan] are found
 // out when they are asked for, which takes one solve. The objects of a version are

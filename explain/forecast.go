@@ -58,7 +58,7 @@ var ErrForecast = errors.New("explain: a forecast looks at one workload or more"
 // The error is the context's, or ErrForecast. It costs as much as so many
 // promises, each beside all before it, and of each all nodes are read once at its time: with as many
 // nodes as gangs that is the square of how many are looked at, which is what most bounds. On 1,000 full nodes
-// all of 1,000 gangs take about 0.25 s. Where some never start, as far as is known, it costs as much again to tell
+// all of 1,000 gangs take less than a second. Where some never start, as far as is known, it costs as much again to tell
 // what they wait for.
 func Forecasts(ctx context.Context, d *allot.Decision, most int) ([]Forecast, error) {
 	if most < 1 {

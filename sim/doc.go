@@ -96,8 +96,8 @@
 // jobs take: by [Job.Estimate], or the truth where there is none, with what starting and saving
 // takes, and from what is left of a job that goes on. What they really take stays Duration. An
 // elastic job is told as fixed work that comes to the end that is foreseen at its speed. A job of one
-// size cannot be run that by its estimate takes less than the MinDuration of its workload; where less is left of
-// it later, it is told to be content with that. A job
+// size that by its estimate takes less than the MinDuration of its workload is refused before the run; where less than
+// that is left of a job later, its MinDuration is told as what is left. A job
 // whose workload has a TimeLimit is ended when its run has lasted so long, and has failed; limits
 // that only its queue or policy says are the library's alone. What a
 // plan promises the engine keeps in the state (B7), and it decides again at [allot.Plan.NextAt]: when
@@ -115,8 +115,9 @@
 // may run now and with how many tasks, as the algorithms need it that share out unlike GPUs,
 // or resize jobs. They are called at each decision: after every event, in rounds
 // ([Options.Period]), and when they have asked for it ([View.Wake]). A run ends with a [*Fault]
-// where at 10,000 instants in a row jobs were stopped before anything of their work was saved,
-// and nobody came, ended, or ran on all the time, unless it has an [Options.Until].
+// where at more than 10,000 instants jobs were stopped before anything of their work was saved, and
+// meanwhile no job came, ended, saved work or ran all the time and the cluster did not change,
+// unless the run has an [Options.Until].
 //
 // # Chance
 //

@@ -67,23 +67,26 @@
 //     sure, or leaves alone what is promised (B5).
 //   - The figures of the queues are those of the world after the plan (Q6,
 //     F1, F12), and the fair shares are those of the division (F2–F5, F7).
+//     Whether a queue could use more, or has reason to envy another, is not asked where
+//     alternatives of its workloads, some preemptible and some not, come to the same demand
+//     (F1): which of them counted is not told.
 //
 // # Where two rules meet
 //
-// A kept promise yields only to one within its lines, where it is beyond them, and in its queue to
-// one before it (B4). Lines are those of today: one that has come to be over its own is beyond them
-// whenever it was promised (mayYield), and so is one from whom another could reclaim at once (R1, R2).
-// Three things besides are told as yielding, as a promise that stood against them would not be
-// one that the next solve could keep (M5): with preemption across queues one that could start by now
-// may start in the solve, be preempted by one of higher priority (E1), and be promised its time again,
-// so that the preemptor runs where it was promised (mayTake); and a head of a strict order
-// stops it, or has idle nodes kept from it (O4, P8). A right to preempt excuses nothing in the
-// way of a promise that could not have begun.
+// A kept promise of a workload beyond its entitlement yields to a workload within its own, and each
+// to one that comes before it in its queue (B4). The entitlements are those of this solve: a workload that is
+// over its own now is beyond it whenever it was promised (mayYield), and so is one from which
+// another could reclaim at once (R1, R2). Three things more are accepted as yielding, because the next
+// solve could not keep a promise against them (M5). With preemption across queues a workload whose promise
+// could begin now may start in the solve, be preempted by one of higher priority (E1), and be promised
+// its time again, so that the preemptor runs where it was promised (mayTake); a right to preempt
+// excuses nothing in the way of a promise that could not have begun. And a head of a strict order
+// stops a workload, or has idle nodes kept from it (O4, P8).
 //
-// What stands behind a promise is evicted for it when its time comes (B6). It is not where it would take
-// its places back at once, so that both would have lost work for nobody (M5): as it stands before the
-// other in its queue (O1), may preempt it (E1), or is within its lines where the other is beyond and waits for
-// it. The promise is then later, with the overrun for its cause (B7).
+// What stands behind a promise is evicted for it when its time comes (B6), unless it would take its
+// places back at once, so that both would lose work for nothing (M5): because it comes before the
+// other in its queue (O1), may preempt it (E1), or is within its entitlement where the other is
+// beyond and waits for it. The promise is then later, with the overrun for its cause (B7).
 //
 // # Invariants
 //

@@ -52,12 +52,12 @@
 // round; one that moves is a change like others, so that the rounds end when all
 // rest (B7).
 //
-// Who stands behind a promise is evicted when its time comes, whoever is within its lines (B6). Where that one
-// has the better right, by order, priority or lines, it would have the places back in the same solve, or evict the
-// other for them in the next: two evictions, lost work twice, and nobody has gained. There M5 holds and not B6: nobody
-// steps aside, and the promise waits for whoever is there, which is told as an overrun. That serves the user too:
-// the promise has a time that can be kept, and what runs goes on. Nor does anybody go for one beyond its lines that
-// would give a third a right to what ran (M9), which is tried as any start is.
+// A workload that stands behind a promise is evicted when the time of the promise comes, even if it is within its
+// entitlement (B6). Where it has the better right, by order, priority or entitlement, it would have its places back in
+// the same solve, or evict the other for them in the next: two evictions, work lost twice, and nothing gained. There M5
+// holds and not B6: it is not evicted, and the promise waits for it, which is told as an overrun. So the promise has a
+// time that can be kept, and what runs goes on. Nor is a workload evicted for one beyond its entitlement whose start
+// would give a third a right to what ran (M9); that is tried as any start is.
 //
 // What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays each workload that
 // waits so, and starts none (B10).
