@@ -94,7 +94,7 @@ func (c *contest) anew(x *Index) {
 	count := len(b.size)
 	for v := range c.measures {
 		c.measures[v] = c.measure(x, int32(v))
-		c.winner[b.begin[b.in[count+v]]+b.as[count+v]] = c.fittest(int32(v))
+		c.winner[b.begin[b.in[count+v]]+b.as[count+v]] = c.entrant(int32(v))
 	}
 	for d := count - 1; d >= 0; d-- { // those inside a domain come after it
 		for i := b.size[d] - 1; i > 0; i-- {
@@ -107,8 +107,8 @@ func (c *contest) anew(x *Index) {
 	c.read = x.moved.written
 }
 
-// fittest is the node as one who plays, −1 if it does not.
-func (c *contest) fittest(v int32) int32 {
+// entrant is the node as one that plays, −1 if it does not.
+func (c *contest) entrant(v int32) int32 {
 	if c.measures[v] == out {
 		return -1
 	}
@@ -119,7 +119,7 @@ func (c *contest) fittest(v int32) int32 {
 // way up where its domains may not be what they were.
 func (c *contest) play(x *Index, v int32, all bool) {
 	b := &x.domains.bracket
-	best := c.fittest(v)
+	best := c.entrant(v)
 	for at := len(b.size) + int(v); ; {
 		d := b.in[at]
 		matches := c.winner[b.begin[d]:]

@@ -77,11 +77,11 @@ func (s *relocator) leaving(n int32, leaves func(UnitID) bool) []UnitID {
 	return s.here
 }
 
-// thoseThatMakeRoom lists by node those who may move from it, of nodes that may come to take a
+// roomMakers lists by node those who may move from it, of nodes that may come to take a
 // task more. hope is false where no node takes one without moves. w is what the nodes would
 // take with all candidates gone, where that bounds what moves, as then they do not take the
 // preemptor; else it is nil.
-func (s *relocator) thoseThatMakeRoom(candidates, movable []UnitID) (lists [][]UnitID, w *without, hope bool) {
+func (s *relocator) roomMakers(candidates, movable []UnitID) (lists [][]UnitID, w *without, hope bool) {
 	may := s.mayCome
 	w = withoutAll(s.search, candidates)
 	if enough := w == nil || w.enough(); enough || s.ask.mode == Preempt { // which may have more go than candidates

@@ -260,7 +260,7 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 		grow(movable, moverSet{})
 	} else {
 		var lists [][]UnitID
-		lists, without, hope = s.thoseThatMakeRoom(candidates, movable)
+		lists, without, hope = s.roomMakers(candidates, movable)
 		for _, here := range lists {
 			if over(s.search, 0) {
 				break

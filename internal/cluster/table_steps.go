@@ -285,10 +285,16 @@ func (w Booking) stoodAt(i, set int32, place placement.Place, phase Phase, told 
 	return None
 }
 
-// Homes tells of places, one after the other, which holding was there as StoodAt says: each is told once, as of tasks
-// that come to a place no more stand as they did than were there.
+// Homes tells of places, one after the other, which holding was there as StoodAt says, and has left: each is told once,
+// as of tasks that come to a place no more stand as they did than were there. What a row of the workload has stayed in, or
+// has come back to, is that row's.
 func (w Booking) Homes(i int32, phase Phase) func(set int32, place placement.Place) int32 {
 	var told []int32
+	for _, one := range w.Room.Seats[i] {
+		if one.Origin >= 0 && one.Commit < 0 {
+			told = append(told, one.Origin)
+		}
+	}
 	return func(set int32, place placement.Place) int32 {
 		at := w.stoodAt(i, set, place, phase, told)
 		if at != None {

@@ -23,14 +23,17 @@ func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []pre
 		waiting = nil
 	}
 	places, asks, claims, due := s.places, s.asks, s.claims, s.due
-	nodes, use, units := p.Index.Mark(), p.Tree.Mark(), p.Room.Mark()
+	nodes, use, units, left := p.Index.Mark(), p.Tree.Mark(), p.Room.Mark(), len(s.rest)
+	for _, c := range gone {
+		s.behind().leaveUnit(c.Victim, b.Work)
+	}
 	before, put := s.vacated(gone)
 	defer func() {
 		put()
 		p.Index.Undo(nodes)
 		p.Tree.Undo(use)
 		p.Room.Undo(units)
-		s.places, s.asks, s.claims, s.due = places, asks, claims, due
+		s.places, s.asks, s.claims, s.due, s.rest = places, asks, claims, due, s.rest[:left]
 	}()
 	for _, c := range gone {
 		if err := p.Room.Take(c.Victim); err != nil {

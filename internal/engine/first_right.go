@@ -149,17 +149,22 @@ func (s behind) leave(i int32, seats []cluster.Seat, work int32) {
 	}
 }
 
+// leaveUnit notes what of a unit that goes did not stand behind the workload that is due.
+func (s behind) leaveUnit(id preempt.UnitID, work int32) {
+	u := s.pool.Room.Unit(id)
+	own, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
+	s.leave(u.Work, own, work)
+}
+
 // besideRest calls do, which finds places for the one that is due, while it leaves alone all that others leave for it
 // and that did not stand behind it: what has left, and what the search at hand has taken.
 func (s behind) besideRest(work int32, do func() error) error {
 	if s.due == 0 {
 		return do()
 	}
-	x, room, before := s.pool.Index, s.pool.Room, len(s.rest)
-	for id := range preempt.AllTaken(room) {
-		u := room.Unit(id)
-		own, _ := cluster.PartSeats(s.world.Room.Seats[u.Work], u.Step)
-		s.leave(u.Work, own, work)
+	x, before := s.pool.Index, len(s.rest)
+	for id := range preempt.AllTaken(s.pool.Room) {
+		s.leaveUnit(id, work)
 	}
 	closed := s.rest
 	defer func() { s.rest = closed[:before] }()

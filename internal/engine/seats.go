@@ -311,8 +311,8 @@ func toldApart(s *cluster.Seat) int32 {
 
 // endings tell when tasks are predicted to end that stand in the table (B1). They remember when the
 // last workload that they were asked of has done its fixed work, and are of use as long as the table
-// is as it is. Where units are out and tried whether they may come back, the fixed work is that of the
-// whole, which all of them did together.
+// is as it is. withReleased: the fixed work counts what has been released too, as where it is tried whether
+// that may come back: it did the work together with what has a place.
 type endings struct {
 	*cluster.World
 	withReleased bool
@@ -353,8 +353,8 @@ func limitedAt(w *cluster.World, s *cluster.Seat, times *cluster.Times) int64 {
 	return limited
 }
 
-// jointOf is the fixed work of a workload as all of it does it that has a place in the table, and of
-// the whole also what had one in the state.
+// jointOf is the fixed work of a workload as all of it does it that has a place in the table, and
+// withReleased also what had one in the state.
 func jointOf(w *cluster.World, i int32, times *cluster.Times, withReleased bool) cluster.Joint {
 	k, joint, seats := &w.Works[i], cluster.NewJoint(times.Rest), w.Room.Seats[i]
 	for at := range seats {
