@@ -271,24 +271,6 @@ func (w Difference) matchSeats(i int32, seats []cluster.Seat) {
 		}
 		s.Origin = of[b]
 	}
-	w.standAsTheyDid(seats)
-}
-
-// standAsTheyDid has tasks that stay where they were stand behind whom they did: of those that are alike at one place it
-// is another that has come to stand behind somebody (B6).
-func (w Difference) standAsTheyDid(seats []cluster.Seat) {
-	for at := range seats {
-		s := &seats[at]
-		if s.Origin < 0 || s.Commit >= 0 || s.Behind == w.Holdings[s.Origin].Behind {
-			continue
-		}
-		came := slices.IndexFunc(seats, func(other cluster.Seat) bool {
-			return other.Commit >= 0 && other.Set == s.Set && other.Where() == s.Where() && other.Behind == w.Holdings[s.Origin].Behind
-		})
-		if came >= 0 {
-			s.Behind, seats[came].Behind = seats[came].Behind, s.Behind
-		}
-	}
 }
 
 // A deviceRow is a task on a node and the devices that it has in the end.
