@@ -155,8 +155,7 @@ func (d *Decision) fromScratch(ctx context.Context, victims view.Victims) error 
 func (d *Decision) isFound(w *world, found *cluster.Decision) {
 	d.world, d.found, d.seen = w, found, nil
 	if d.cost == nil {
-		cost := Work(found.Work) // a copy: found holds its world, which may be another's by then
-		d.cost = &cost
+		d.cost = new(Work(found.Work)) // a copy, as found holds its world
 	}
 }
 

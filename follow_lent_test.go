@@ -93,9 +93,9 @@ func TestFewFollowersAreLent(t *testing.T) {
 // M8: where the searches of a decision cost too much only beside what is remembered of others, that
 // is forgotten, and it is decided incrementally once more; and so are questions about it.
 func TestM8WhatIsRememberedIsForgotten(t *testing.T) {
-	state := splinteredState(64)
-	waiting := state.Workloads[8*64:]
-	state.Workloads = state.Workloads[:8*64]
+	state := splinteredState(112)
+	waiting := state.Workloads[8*112:]
+	state.Workloads = state.Workloads[:8*112]
 	s, err := NewSnapshot(state)
 	if err != nil {
 		t.Fatal(err)
