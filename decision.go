@@ -22,11 +22,12 @@ var ErrUnknown = errors.New("allot: not in the state")
 // is safe for concurrent use.
 //
 // What is asked for beside the actions is read in a world that has been decided upon
-// in full. The first question has the world that the snapshot's decisions are made in stay
-// as it is after this one, until the next decision of any version needs it; then what is
-// asked next decides once more. A caller that needs all of it takes [Decision.Plan]. More questions
-// are those of package explain; how victims were chosen is found out when it is asked, by
-// deciding once more.
+// in full. The first question borrows the compiled state that the decisions of all versions of
+// the snapshot are made in, until one of them needs it; then what is asked next decides once
+// more. Where decisions are made from scratch (see [Decision.Incremental]), the decision keeps a
+// compiled state of its own in memory. A caller that needs all of it takes [Decision.Plan]. More
+// questions are those of package explain; how victims were chosen is found out when it is asked,
+// by deciding once more.
 type Decision struct {
 	snapshot *Snapshot
 	actions  []Action
@@ -87,7 +88,7 @@ func (d *Decision) inFullWith(ctx context.Context, victims view.Victims) error {
 		return nil
 	}
 	if d.world == nil || d.borrowed != nil {
-		if t := d.follower(); t != nil && t.estranged {
+		if t := d.follower(); t != nil && t.isEstranged() {
 			d.snapshot.followers.giveBack(t)
 		} else if t != nil {
 			if err := d.stay(ctx, t, victims); !errors.Is(err, engine.ErrCut) {
@@ -154,7 +155,7 @@ func (d *Decision) fromScratch(ctx context.Context, victims view.Victims) error 
 func (d *Decision) isFound(w *world, found *cluster.Decision) {
 	d.world, d.found, d.seen = w, found, nil
 	if d.cost == nil {
-		d.cost = (*Work)(&found.Work)
+		d.cost = new(Work(found.Work)) // a copy, as found holds its world
 	}
 }
 

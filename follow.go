@@ -13,13 +13,19 @@ import (
 // what differs between them, forth or back.
 type follower struct {
 	*engine.Incremental
-	at    objects
-	world *world
-	slots map[string]int32 // work by ID
-	// estranged: the nodes are not in use that were when the world was compiled. One that is
-	// lost is a cordoned one here, and what queues lend is told by the capacity of then: the
-	// same is decided, and told otherwise.
-	estranged bool
+	at       objects
+	compiled table.Table[Node] // the nodes of the version that the world was compiled for
+	world    *world
+	slots    map[string]int32 // work by ID
+}
+
+// isEstranged says whether other nodes are in use than when the world was compiled. One that is
+// lost since is a cordoned one here, and what queues lend is told by the capacity of then: the
+// same is decided, and told otherwise.
+func (t *follower) isEstranged() bool {
+	return slices.ContainsFunc(table.Differences(t.compiled, t.at.nodes), func(c table.Difference[Node]) bool {
+		return c.Before.Lost != c.After.Lost || c.Before.Cordoned != c.After.Cordoned
+	})
 }
 
 // followers are the idle ones of the versions of one snapshot. There are
@@ -42,7 +48,7 @@ type followers struct {
 // again whether there can be a follower.
 const unsuitedFor = 64
 
-// mostFollowers bounds the memory that followers keep between decisions.
+// mostFollowers bounds the memory that followers keep between decisions and questions.
 const mostFollowers = 4
 
 // take gets a follower that is at the version, or nil if it cannot have one. One that is
@@ -91,10 +97,13 @@ func (d *followers) recall() *follower {
 	return nil
 }
 
-// lend takes note that a follower is lent to a decision.
+// lend takes note that a follower is lent to a decision. Where that makes too many, those that
+// were lent the longest are let go.
 func (d *followers) lend(to *Decision) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
+	for len(d.idle)+len(d.lent) >= mostFollowers && d.recall() != nil {
+	}
 	d.lent = append(d.lent, to)
 }
 
@@ -119,7 +128,7 @@ func newFollower(n *objects) *follower {
 	if err != nil {
 		return nil
 	}
-	t := &follower{Incremental: engine.NewIncremental(w.World), at: *n, world: w, slots: make(map[string]int32, len(w.Works))}
+	t := &follower{Incremental: engine.NewIncremental(w.World), at: *n, compiled: n.nodes, world: w, slots: make(map[string]int32, len(w.Works))}
 	if t.Incremental == nil {
 		return nil
 	}
@@ -248,7 +257,6 @@ func (t *follower) changeNode(c table.Difference[Node]) bool {
 	n := w.nodeID[c.After.ID]
 	w.state.Nodes[n] = *c.After
 	w.readHealth(n)
-	t.estranged = t.estranged || c.Before.Lost != c.After.Lost || c.Before.Cordoned != c.After.Cordoned
 	defer t.Follow(n, c.Before.Lost != c.After.Lost)
 	was, is := !c.Before.Lost && !c.Before.Cordoned, !c.After.Lost && !c.After.Cordoned
 	if was == is {

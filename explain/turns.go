@@ -74,8 +74,8 @@ func (w *viewed) turns(pool int32) []Turn {
 	for at, i := range slices.All(order) {
 		k := &w.Works[i]
 		f := w.FormOf(k, engine.ShownForm(w.World, k))
-		if f.Pool != pool {
-			f = w.FormOf(k, 0)
+		for form := int16(0); f.Pool != pool; form++ { // it has a turn here by one of them
+			f = w.FormOf(k, form)
 		}
 		before[f.Queue]++
 		out[at] = Turn{

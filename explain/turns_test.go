@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/allotsched/allot"
 )
 
 // X4: a turn is told in a line, made from its data alone, and says no more than is known of it.
@@ -49,5 +51,26 @@ func TestTurnsInScenarios(t *testing.T) {
 	}
 	if told < 20 {
 		t.Errorf("only %d turns were looked at", told)
+	}
+}
+
+// A workload that may also start in another pool has its turn there with the form that is of it.
+func TestTurnsOfOtherPools(t *testing.T) {
+	set := []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}
+	s, err := allot.NewSnapshot(&allot.State{
+		Pools:     []allot.Pool{{ID: "a"}, {ID: "b"}},
+		Queues:    []allot.Queue{{ID: "a1", Pool: "a"}, {ID: "a2", Pool: "a"}, {ID: "b1", Pool: "b"}},
+		Workloads: []allot.Workload{{ID: "w", Queue: "a2", PodSets: set, Alternatives: []allot.Form{{Queue: "b1", PodSets: set}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	turns, err := Turns(t.Context(), d)
+	if err != nil || len(turns) != 2 || turns[0].Queue != "a2" || turns[1].Queue != "b1" || turns[1].Pool != "b" {
+		t.Errorf("%+v, %v", turns, err)
 	}
 }

@@ -115,9 +115,9 @@
 // may run now and with how many tasks, as the algorithms need it that share out unlike GPUs,
 // or resize jobs. They are called at each decision: after every event, in rounds
 // ([Options.Period]), and when they have asked for it ([View.Wake]). A run ends with a [*Fault]
-// where at more than 10,000 instants jobs were stopped before anything of their work was saved, and
-// meanwhile no job came, ended, saved work or ran all the time and the cluster did not change,
-// unless the run has an [Options.Until].
+// where at more than 10,000 instants jobs were stopped before anything more of their work was saved,
+// and meanwhile no job came, ended, or ran all the time and the cluster did not change, unless the
+// run has an [Options.Until].
 //
 // # Chance
 //

@@ -310,8 +310,12 @@ func (e *engine) save(j *job) {
 // now.
 func (e *engine) stop(j *job, saved bool) {
 	e.account(j)
-	if saved {
+	if saved && j.done > j.saved {
 		e.standstill.further()
+	} else {
+		e.standstill.stopped(e.now)
+	}
+	if saved {
 		j.saved = j.done
 		j.result.Useful.sum(j.unsaved)
 	} else {
@@ -319,7 +323,6 @@ func (e *engine) stop(j *job, saved bool) {
 			j.beside().Lost.sum(j.unsaved)
 		}
 		j.done = j.saved
-		e.standstill.stopped(e.now)
 	}
 	j.unsaved = Sum{}
 	j.joins = nil

@@ -86,6 +86,30 @@ func TestOwnComesNoFurther(t *testing.T) {
 	}
 }
 
+// TestSavingNothingComesNoFurther: a job that is stopped again and again before it has come to work
+// comes no further for it that the stop would save its work.
+func TestSavingNothingComesNoFurther(t *testing.T) {
+	own := sim.FirstFit()
+	own.Name, own.Plan = "own", func(v *sim.View, _ *allot.State) (*allot.Plan, error) {
+		v.Wake(v.Now + second)
+		a := allot.Action{Kind: allot.Start, Workload: "a", Tasks: []allot.Placement{{Node: "node-0", Devices: []int{0}}}}
+		if v.Jobs[0].Runs {
+			a.Kind, a.Ending.Checkpoint = allot.Evict, true
+		}
+		return &allot.Plan{Actions: []allot.Action{a}}, nil
+	}
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 1000*second)}}
+	asked := 0
+	o := sim.Options{Scheduler: own, Costs: sim.Costs{Loses: true, Start: 2 * second}, NoVerify: true, NoReasons: true, Progress: func(sim.Progress) bool {
+		asked++
+		return asked < 2000
+	}}
+	var fault *sim.Fault
+	if _, err := sim.Run(in, o); !errors.As(err, &fault) || !strings.Contains(err.Error(), "comes no further") {
+		t.Errorf("%v", err)
+	}
+}
+
 // twoModels is a node of 2 fast GPUs and one of 2 slow ones, and two jobs of 2 GPUs. The
 // first is four times as fast on the fast ones, the second hardly faster.
 func twoModels() *sim.Input {

@@ -12,15 +12,15 @@ type standstill struct {
 	since, last time.Duration
 }
 
-// maxStandstill bounds it: an algorithm that stops everybody again and again would else have no
+// maxStandstill bounds it: a run in which jobs are stopped again and again would else have no
 // end.
 const maxStandstill = 10_000
 
-// further takes note that a run comes further: somebody comes or ends, the cluster changes, or
-// work is saved. All of that there is only so much of.
+// further takes note that a run comes further: a job comes or ends, the cluster changes, or
+// work is saved that was not saved before. All of that there is only so much of.
 func (s *standstill) further() { s.instants = 0 }
 
-// stopped takes note that a job was stopped whose work was not saved.
+// stopped takes note that a job was stopped and nothing more of its work was saved.
 func (s *standstill) stopped(now time.Duration) {
 	if s.instants == 0 {
 		s.since = now
@@ -32,8 +32,8 @@ func (s *standstill) stopped(now time.Duration) {
 }
 
 // check says whether the run has come no further for too long: and none of the jobs that run has
-// run all that time, which would end by itself. Whoever says until when the run lasts has bounded
-// it.
+// run all that time, which would end by itself. A run that has an end of its own (Options.Until) is
+// bounded without it.
 func (s *standstill) check(e *engine) error {
 	if s.instants <= maxStandstill || e.options.Until > 0 || slices.ContainsFunc(e.library.jobs, func(i int) bool {
 		j := e.jobs[i]

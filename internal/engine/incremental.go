@@ -37,9 +37,7 @@ type Incremental struct {
 	claiming     map[int32]bool
 	displaced    map[int32]bool
 	built        int // Incremental.Gathered when it was built
-	// renewed: when what searches cost was last resumed, all that was remembered was forgotten.
-	renewed bool
-	alive   int // holdings that are somebody's
+	alive        int // holdings that are somebody's
 
 	// standing is the decision that the world stays at, if it does, see Stay.
 	standing *standing
@@ -292,13 +290,11 @@ var ErrCut = errors.New("allot: the searches of an incremental decision cost too
 // forgotten where half is used up: seldom, as to find all out is what a solve from scratch
 // costs.
 func (t *Incremental) resumeEffort() {
-	t.renewed = true
 	for _, q := range t.pools {
-		p := q.pool
-		if most := q.mostEffort(); p.Searching().Spent() > most/2 || !p.Searching().Sure() {
+		p, most := q.pool, q.mostEffort()
+		if q.renewed = p.Searching().Spent() > most/2 || !p.Searching().Sure(); q.renewed {
 			q.forget()
 		} else {
-			t.renewed = false
 			p.Searching().Resume(most, p.Changes != q.resumed) // what was refused stands until then
 		}
 		q.resumed = p.Changes
@@ -320,10 +316,11 @@ func (q *incrementalPool) forget() {
 // cut says whether some search was, or would perhaps be in a solve from scratch, which asks
 // in another order.
 func (t *Incremental) cut() bool {
-	for _, q := range t.pools {
-		if !q.pool.Searching().Sure() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.pools, func(q *incrementalPool) bool { return !q.pool.Searching().Sure() })
+}
+
+// tooDear says whether what the searches of a pool cost in the decision is too much by itself, and
+// not beside what was remembered.
+func (t *Incremental) tooDear() bool {
+	return slices.ContainsFunc(t.pools, func(q *incrementalPool) bool { return q.renewed && !q.pool.Searching().Sure() })
 }

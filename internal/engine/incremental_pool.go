@@ -43,9 +43,11 @@ type incrementalPool struct {
 	// pool.Freed became what it is.
 	freed []int32
 	// size is what the pool's workloads count for in what its searches may cost; resumed are
-	// the pool's changes when what they cost was last resumed.
+	// the pool's changes when what they cost was last resumed, and renewed is that all that was
+	// remembered was forgotten then.
 	size    int
 	resumed int64
+	renewed bool
 }
 
 // A waitingKey is what workloads have in common of which all are refused when

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -39,16 +40,20 @@ type standing struct {
 
 // solve decides by the loop of a solve, and takes it back.
 func (t *Incremental) solve(ctx context.Context) (*cluster.Decision, error) {
-	d, err := t.stay(ctx)
-	return d, cmp.Or(t.takeBackSolve(), err)
+	d, err := t.Stay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d, t.takeBackSolve()
 }
 
 // Stay decides in full, and has the world stay as it is after the last action, for questions
-// about it, until Leave. Where it fails all is as it was.
+// about it, until Leave. Where it fails all is as it was. What is remembered may be what costs
+// too much: then it is forgotten, and decided once more.
 func (t *Incremental) Stay(ctx context.Context) (*cluster.Decision, error) {
 	d, err := t.stay(ctx)
-	if err != nil {
-		err = cmp.Or(t.takeBackSolve(), err)
+	if errors.Is(err, ErrCut) && !t.tooDear() {
+		d, err = t.stay(ctx)
 	}
 	return d, err
 }
@@ -63,6 +68,7 @@ func (t *Incremental) Leave() error {
 	return err
 }
 
+// stay is Stay, once.
 func (t *Incremental) stay(ctx context.Context) (*cluster.Decision, error) {
 	w := t.world
 	w.Booking().Tell()
@@ -75,15 +81,16 @@ func (t *Incremental) stay(ctx context.Context) (*cluster.Decision, error) {
 	for i, q := range t.pools {
 		w.Loops = append(w.Loops, answering{q.fresh(ctx, w, d, int32(i))})
 	}
-	if err := t.decideAll(d); err != nil {
-		return nil, err
+	err := t.decideAll(d)
+	if err == nil {
+		tellActions(w, d)
+		keepPromises(d)
+		if !t.cut() {
+			return d, nil
+		}
+		err = ErrCut
 	}
-	tellActions(w, d)
-	keepPromises(d)
-	if t.cut() {
-		return nil, ErrCut
-	}
-	return d, nil
+	return nil, cmp.Or(t.takeBackSolve(), err)
 }
 
 // decideAll is what a solve does once all else is settled.

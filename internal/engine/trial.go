@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/allotsched/allot/internal/cluster"
@@ -78,10 +77,7 @@ func (t *Incremental) Decide(ctx context.Context) (*cluster.Decision, error) {
 	if ok || err != nil {
 		return d, err
 	}
-	if d, err = t.solve(ctx); errors.Is(err, ErrCut) && !t.renewed { // what is remembered may be what costs too much
-		d, err = t.solve(ctx)
-	}
-	return d, err
+	return t.solve(ctx)
 }
 
 // decide goes the rounds by the orders that are kept; ok is false where the bound does
