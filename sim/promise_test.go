@@ -145,7 +145,7 @@ func byTheBook(list []booking, processors, reserve int) []int {
 }
 
 // TestBackfillByTheBook: EASY and conservative backfill of the simulator are job by job what
-// a textbook has, where nobody takes longer than estimated (B3, B5).
+// a textbook has, where nobody takes longer than estimated, and no promise is late (B3, B5, B13).
 func TestBackfillByTheBook(t *testing.T) {
 	for _, c := range []struct {
 		scheduler sim.Scheduler
