@@ -177,6 +177,31 @@ func TestBackfillByTheBook(t *testing.T) {
 	}
 }
 
+// TestPromisesOfFineInstants: promises are told in microseconds, and one whose job starts in the same is kept: jobs that
+// come at fractions of these, as at another load than a trace's own, make none late (B13).
+func TestPromisesOfFineInstants(t *testing.T) {
+	for _, scheduler := range []sim.Scheduler{sim.EASY(), sim.Conservative()} {
+		made := 0
+		for seed := range uint64(20) {
+			list, processors := bookings(rand.New(rand.NewPCG(seed, 11)), false)
+			in, err := trace.Scale(asInput(list, processors), 700)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := mustRun(t, in, sim.Options{Scheduler: scheduler, Check: true})
+			for _, p := range r.Promises {
+				if p.Late() > 0 {
+					t.Errorf("%s, seed %d: late by %v: %+v", scheduler.Name, seed, p.Late(), p)
+				}
+			}
+			made += len(r.Promises)
+		}
+		if made < 20 {
+			t.Errorf("%s: %d promises", scheduler.Name, made)
+		}
+	}
+}
+
 // TestBackfillAsPublished: small loads on 100 processors of which a simulator of batch schedulers states when
 // each job ends under EASY and under conservative backfill, job by job (B3, B5). They are the figures of
 // scheduler/Input_test_files of PySS (github.com/dinesh121991/pyss), which follows Mu'alem and Feitelson 2001; a job is
