@@ -136,7 +136,6 @@ func (h *History) repeats(alike int, same bool, left int64) int64 {
 	return 0
 }
 
-
 // settle is what happens at a tick, where the history ends.
 func (h *History) settle() {
 	at := h.until / h.tick
