@@ -183,3 +183,49 @@ func ExampleRunAI_reservations() {
 	// start c-hour
 	// a-gang starts by 12:00PM
 }
+
+// What users of OSMO turn on who want large gangs to start. A LOW gang borrows both nodes and is promised them from 12:00
+// on, when what runs ends. LOW work passes it if it has ended by then; NORMAL work of a pool that has the
+// quota for it does so in any case, as a promise of what is borrowed yields to what is guaranteed (B4).
+func ExampleOSMO_reservations() {
+	policy := allot.OSMO()
+	policy.Reserve = allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
+	now := time.Date(2030, 1, 1, 9, 0, 0, 0, time.UTC)
+	job := func(id, pool, class string, tasks int, hours int64) allot.Workload {
+		return allot.Workload{
+			ID: id, Queue: pool, Submitted: now.Add(-time.Hour), Duration: quota.Of(hours * 3600), Class: class,
+			PodSets: []allot.PodSet{{Count: tasks, Request: allot.Request{GPU: allot.GPURequest{Count: 8}}}},
+		}
+	}
+	runs := job("runs", "robots", "NORMAL", 1, 4)
+	runs.Tasks = []allot.Task{{Node: "n0", Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}, Since: now.Add(-time.Hour)}}
+	state := &allot.State{
+		Now:       now,
+		Pools:     []allot.Pool{{ID: "main", Policy: policy}},
+		Nodes:     []allot.Node{{ID: "n0", Devices: make([]allot.Device, 8)}, {ID: "n1", Devices: make([]allot.Device, 8)}},
+		Queues:    []allot.Queue{{ID: "cars", Resources: guaranteed(8)}, {ID: "robots", Resources: guaranteed(8)}},
+		Workloads: []allot.Workload{runs, job("a-gang", "robots", "LOW", 2, 6), job("b-day", "robots", "LOW", 1, 24), job("c-hour", "robots", "LOW", 1, 1)},
+	}
+	show := func() {
+		plan, err := allot.Solve(state)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, a := range plan.Actions {
+			fmt.Println(a.Kind, a.Workload)
+		}
+		for _, r := range plan.Reservations {
+			fmt.Println(r.Workload, "is promised", r.Promise.At.Format("2 January 15:04"))
+		}
+	}
+	show()
+	state.Workloads = append(state.Workloads, job("normal", "cars", "NORMAL", 1, 24))
+	fmt.Println("had NORMAL work of a day come in cars:")
+	show()
+	// Output:
+	// start c-hour
+	// a-gang is promised 1 January 12:00
+	// had NORMAL work of a day come in cars:
+	// start normal
+	// a-gang is promised 2 January 09:00
+}

@@ -209,7 +209,7 @@ func TestLawsBite(t *testing.T) {
 
 // Lives with promises (B4, B5, B7): what is solved from time to time is judged by [verify.Plan], which
 // knows what was promised before, and a second solve with nothing done between changes no
-// promise (B7, M5). Work ends when it said, earlier or later, nodes are lost, and more comes.
+// promise (B7, M5, B13). Work ends when it said, earlier or later, nodes are lost, and more comes.
 func TestLivesOfPromises(t *testing.T) {
 	made, changed := 0, make(map[allot.PromiseChange]int)
 	for seed := range deep.Seeds(t, 60) {

@@ -13,15 +13,7 @@ import (
 // have in common is left at the zero value: bin-packing (P3), shares by quota
 // and then weight (F2–F5), and a workload that cannot start blocks nothing (O4).
 //
-// None makes promises, as none of the schedulers does. So that large gangs start some day
-// under RunAI or OSMO, turn on (B3–B5)
-//
-//	policy.Reserve = allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
-//
-// and has users say how long their work takes (Workload.Duration), or queues what is usual
-// (Durations.Default): work without a duration passes no promise. The first ten gangs have a time and
-// places kept, which work that is not within its quota loses again to work that is (B4). A TimeLimit
-// that the host enforces is surer than a duration: with limits TrustDurations may be left out.
+// None makes promises, as none of the schedulers does: [ReservePolicy] tells what to turn on for large gangs.
 
 // OSMO is NVIDIA OSMO's policy: classes HIGH and NORMAL (the default) are
 // never preempted and live within the quota (Q2); LOW may borrow. A queue is
@@ -30,7 +22,7 @@ import (
 // quota of their owner, as the user's guide promises; its admin's guide lets only
 // HIGH and NORMAL cause that, which is [Policy.ReclaimNonPreemptibleOnly]. (A slip
 // of the source: its example 001 says 'pool1 is only using 1 of its 2' where pool2
-// is meant.)
+// is meant.) So that large gangs start some day, turn on what [ReservePolicy] names.
 func OSMO() Policy {
 	return Policy{
 		Name: "osmo",
@@ -53,7 +45,8 @@ func OSMO() Policy {
 // non-preemptible. What is left of a broken gang goes after a minute (G1). The
 // source evicts 'in some scenarios even from queues that are below their deserved
 // quota' without telling which: here that is where the department is over its own
-// quota, or where a gang straddles the quota, with a part of it within (R3, R4).
+// quota, or where a gang straddles the quota, with a part of it within (R3, R4). So that large
+// gangs start some day, turn on what [ReservePolicy] names.
 func RunAI() Policy {
 	return Policy{
 		Name: "runai",

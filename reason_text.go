@@ -381,7 +381,7 @@ func (r *Reason) promiseText() string {
 		}
 		return "is promised to start at " + when + ", behind the end of " + who
 	case TooLateToBackfill:
-		return "would end " + (time.Duration(r.Need) * time.Second).String() + " too late for the promise to " + who
+		return "would end " + prose.Seconds(r.Need) + " too late for the promise to " + who
 	case DurationUnknown:
 		return "has no limit by which it would have ended before the promise to " + who
 	case Overruns:

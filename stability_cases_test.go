@@ -105,7 +105,7 @@ func breaksInSomeWay(t *testing.T, file string) *failure {
 	return nil
 }
 
-// B3 to B9, M5, X1: under policies of which any knobs of reserving are mixed with any others, with
+// B3 to B9, B13, M5, X1: under policies of which any knobs of reserving are mixed with any others, with
 // what people reserve, durations and deadlines, a host comes to rest by the laws of all solves, a snapshot decides what
 // Solve does, and what is promised at rest stays.
 func TestStabilityOfMixed(t *testing.T) {

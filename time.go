@@ -107,6 +107,15 @@ type PlannedReservation struct {
 
 // A ReservePolicy says for which work a pool keeps places free, and what may use them until
 // then (B2–B8). The zero ReservePolicy keeps none.
+//
+// So that large gangs start some day under [RunAI] or [OSMO], turn on
+//
+//	policy.Reserve = allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, GangsOnly: true, TrustDurations: true}
+//
+// and have users say how long their work takes (Workload.Duration), or queues what is usual
+// (Durations.Default): work without a duration passes no promise. The first ten gangs have a time and
+// places kept. A promise of what a queue borrows yields to work within the quota of another (B4). A TimeLimit
+// that the host enforces is surer than a duration: with limits TrustDurations may be left out.
 type ReservePolicy struct {
 	// Backfill is how work may pass those that wait (B3); zero promises nothing.
 	Backfill queue.Backfill `json:"backfill,omitzero"`

@@ -58,7 +58,7 @@
 // to find for each workload that waits where and when it would be promised to start (B10).
 //
 // WhatHelps tries one kind of change after the other, the cheap ones first: time,
-// constraints, minimum, priority and class, other queues, bounds and quotas, the end of
+// constraints, minimum, how long it takes, priority and class, other queues, bounds and quotas, the end of
 // other work, more nodes. Of an amount it looks for the least: a number that helps, of
 // which one less does not, found by trying what is likely and then by halving. Where no
 // single quota helps, it raises quotas all along the way from the workload's queue up.

@@ -62,6 +62,9 @@ const (
 	LessMinimum
 	// LessGroupMinimum: the group Name needs Amount children fewer (G3).
 	LessGroupMinimum
+	// ShorterDuration: it takes To seconds at most, Amount fewer than From; both are 0 where it was not known how
+	// long it takes (B5). That is its Duration, and its TimeLimit too unless the pool trusts durations.
+	ShorterDuration
 	// OtherPriority: the priority is Amount steps better, To instead of From (O1).
 	OtherPriority
 	// OtherClass: the class is Name.
@@ -117,7 +120,7 @@ type Remedy struct {
 	Expression *placement.Expression `json:"expression,omitempty"`
 	Taint      *placement.Taint      `json:"taint,omitempty"`
 	// Amount is by how much, in the unit of Resource, or in tasks, children,
-	// steps, workloads, devices, nodes or microseconds; From and To are before and after.
+	// steps, workloads, devices, nodes, seconds or microseconds; From and To are before and after.
 	Amount int64 `json:"amount,omitzero"`
 	From   int64 `json:"from,omitzero"`
 	To     int64 `json:"to,omitzero"`

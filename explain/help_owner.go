@@ -9,6 +9,7 @@ import (
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // What the owner of a workload can do about it, or wait for.
@@ -327,4 +328,40 @@ func (h *helper) smallerGroup(form, i int) error {
 			groups[i].Min = int(least - n)
 		})}, true
 	})
+}
+
+// shorter has the workload say that it takes less time, or how long at most, where it would end too late to pass what
+// is promised to another, or is not known to end before that (B5).
+func (h *helper) shorter() error {
+	at := slices.IndexFunc(h.reasons, func(r allot.Reason) bool {
+		return r.Code == allot.TooLateToBackfill || r.Code == allot.DurationUnknown
+	})
+	if at < 0 || h.work.FixedWork > 0 { // that is as long as it is
+		return nil
+	}
+	reason := &h.reasons[at]
+	hole := (reason.Until.UnixMicro() - h.base.Now().UnixMicro()) / time.Second.Microseconds()
+	over := max(1, reason.Need)
+	return h.least(hole+over-1, []int64{over}, func(n int64) (Remedy, bool) {
+		r := Remedy{Kind: ShorterDuration, To: hole + over - n}
+		if reason.Code == allot.TooLateToBackfill {
+			r.From, r.Amount = hole+over, n
+		}
+		r.Change = h.with(func(k *allot.Workload) { h.endBy(k, r.To) })
+		return r, true
+	})
+}
+
+// endBy has a workload take so many seconds at most, by what its pool goes by.
+func (h *helper) endBy(k *allot.Workload, most int64) {
+	lower := func(b *quota.Bound) {
+		if !b.Given() || b.IsUnlimited() || b.Amount() > most {
+			*b = quota.Of(most)
+		}
+	}
+	lower(&k.Duration)
+	if k.TimeLimit.Given() || !h.policy().Reserve.TrustDurations {
+		lower(&k.TimeLimit)
+	}
+	k.MinDuration = min(k.MinDuration, most)
 }

@@ -119,6 +119,7 @@ func (h search) looks() []*look {
 		{kinds: []RemedyKind{Tolerate, DropSelector, AcceptModel, DropMinMemory}, find: h.constraints},
 		{kinds: []RemedyKind{WiderDomain}, find: h.nearness},
 		{kinds: []RemedyKind{SubmitTasks, LessMinimum, LessGroupMinimum}, find: h.smaller},
+		{kinds: []RemedyKind{ShorterDuration}, find: h.shorter},
 		{kinds: []RemedyKind{OtherPriority, OtherClass, BePreemptible}, find: h.standing},
 		{kinds: []RemedyKind{OtherQueue, OtherPool}, find: h.elsewhere},
 		{kinds: []RemedyKind{Uncordon}, find: h.uncordoned},

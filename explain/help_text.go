@@ -19,6 +19,7 @@ var remedyNames = [...]string{
 	WiderDomain:      "wider-domain",
 	LessMinimum:      "less-minimum",
 	LessGroupMinimum: "less-group-minimum",
+	ShorterDuration:  "shorter-duration",
 	OtherPriority:    "other-priority",
 	OtherClass:       "other-class",
 	BePreemptible:    "be-preemptible",
@@ -139,6 +140,12 @@ func (r *Remedy) text() string {
 		return "start with at least " + prose.Count(r.To, "task") + r.ofPodSet() + " instead of " + prose.Decimal(r.From)
 	case LessGroupMinimum:
 		return "let group " + prose.Word(r.Name) + " need " + prose.Decimal(r.To) + " of its parts instead of " + prose.Decimal(r.From)
+	case ShorterDuration:
+		text := "say that it takes " + prose.Seconds(r.To) + " at most"
+		if r.From > 0 {
+			text += " instead of " + prose.Seconds(r.From)
+		}
+		return text
 	case OtherPriority:
 		return "give it priority " + prose.Decimal(r.To) + " instead of " + prose.Decimal(r.From)
 	case OtherClass:

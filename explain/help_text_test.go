@@ -37,6 +37,8 @@ func TestHelpText(t *testing.T) {
 		{Remedy{Kind: WiderDomain, Name: "rack", Level: "block"}, "ask for one domain of level block instead of rack"},
 		{Remedy{Kind: LessMinimum, From: 8, To: 6, Amount: 2, Form: 1}, "form 1: start with at least 6 tasks instead of 8"},
 		{Remedy{Kind: LessGroupMinimum, Name: "replicas", From: 3, To: 1}, "let group replicas need 1 of its parts instead of 3"},
+		{Remedy{Kind: ShorterDuration, From: 7200, To: 3600, Amount: 3600}, "say that it takes 1h0m0s at most instead of 2h0m0s"},
+		{Remedy{Kind: ShorterDuration, To: 90}, "say that it takes 1m30s at most"},
 		{Remedy{Kind: OtherPriority, From: 50, To: 51}, "give it priority 51 instead of 50"},
 		{Remedy{Kind: OtherClass, Name: "LOW"}, "put it into class LOW"},
 		{Remedy{Kind: BePreemptible}, "let it be preemptible"},

@@ -106,7 +106,7 @@ func (h History) Add(until, used, capacity int64) History {
 	h.tick = max(1, h.tick) // of the zero History
 	alike := 0              // whole ticks so far
 	for h.until < until {
-		end := min(until, h.nextTick())
+		end := h.until + min(until-h.until, h.tick-h.until%h.tick) // the next tick may be no time any more
 		long := uint64(end - h.until)
 		h.open.used = h.open.used.plus(product(uint64(used), long))
 		h.open.capacity = h.open.capacity.plus(product(uint64(capacity), long))
@@ -135,9 +135,6 @@ func (h *History) repeats(alike int, same bool, left int64) int64 {
 	}
 	return 0
 }
-
-// nextTick is the first tick behind where the history ends.
-func (h *History) nextTick() int64 { return (h.until/h.tick + 1) * h.tick }
 
 // settle is what happens at a tick, where the history ends.
 func (h *History) settle() {

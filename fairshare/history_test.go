@@ -1,6 +1,7 @@
 package fairshare_test
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"testing"
@@ -72,6 +73,27 @@ func TestZeroHistory(t *testing.T) {
 	got, want := zero.Add(1000, 1, 2), fairshare.NewHistory(fairshare.HalfLife, 0, 0).Add(1000, 1, 2)
 	if got != want {
 		t.Errorf("the zero History adds up %+v, one of no period %+v", got.Usage(), want.Usage())
+	}
+}
+
+// A History of times and amounts up to the last that there are adds up, and neither panics nor goes on for ever (V1):
+// where the last tick begins the next is no time any more.
+func TestHistoryOfAnyNumbers(t *testing.T) {
+	least, most := int64(math.MinInt64), int64(math.MaxInt64)
+	for _, decay := range []fairshare.Decay{fairshare.HalfLife, fairshare.Sliding, fairshare.Tumbling} {
+		for _, period := range []int64{least, 0, 63, 64, most} {
+			for _, from := range []int64{least, 0, most} {
+				h := fairshare.NewHistory(decay, period, from)
+				for _, until := range []int64{least, 0, 5, most, 3} {
+					for _, amount := range []int64{least, -1, 0, 1 << 53, most} {
+						h = h.Add(until, amount, amount)
+						if u := h.Usage(); u.Used < 0 || u.Used != u.Capacity || h.Until() < 0 {
+							t.Errorf("%v, period %d, from %d, until %d of %d: %+v until %d", decay, period, from, until, amount, u, h.Until())
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

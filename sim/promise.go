@@ -33,12 +33,13 @@ type PromiseResult struct {
 }
 
 // Late is by how much its job started later than it was promised, or, as it still waits,
-// would do so at least; 0 is that the promise was kept, or withdrawn.
+// would do so at least; 0 is that the promise was kept, or withdrawn. Promises are told in microseconds (B1), and
+// what of one has passed as its job starts is no delay.
 func (p *PromiseResult) Late() time.Duration {
 	if p.Became == PromiseWithdrawn {
 		return 0
 	}
-	return max(p.End-p.First, 0)
+	return max(p.End.Truncate(time.Microsecond)-p.First, 0)
 }
 
 // promises are those of a run in which some pool makes any. The library's are in the

@@ -145,7 +145,7 @@ func byTheBook(list []booking, processors, reserve int) []int {
 }
 
 // TestBackfillByTheBook: EASY and conservative backfill of the simulator are job by job what
-// a textbook has, where nobody takes longer than estimated (B3, B5).
+// a textbook has, where nobody takes longer than estimated, and no promise is late (B3, B5, B13).
 func TestBackfillByTheBook(t *testing.T) {
 	for _, c := range []struct {
 		scheduler sim.Scheduler
@@ -173,6 +173,31 @@ func TestBackfillByTheBook(t *testing.T) {
 		}
 		if passed < 20 {
 			t.Errorf("%s: %d passed others", c.scheduler.Name, passed)
+		}
+	}
+}
+
+// TestPromisesOfFineInstants: promises are told in microseconds, and one whose job starts in the same is kept: jobs that
+// come at fractions of these, as at another load than a trace's own, make none late (B13).
+func TestPromisesOfFineInstants(t *testing.T) {
+	for _, scheduler := range []sim.Scheduler{sim.EASY(), sim.Conservative()} {
+		made := 0
+		for seed := range uint64(20) {
+			list, processors := bookings(rand.New(rand.NewPCG(seed, 11)), false)
+			in, err := trace.Scale(asInput(list, processors), 700)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := mustRun(t, in, sim.Options{Scheduler: scheduler, Check: true})
+			for _, p := range r.Promises {
+				if p.Late() > 0 {
+					t.Errorf("%s, seed %d: late by %v: %+v", scheduler.Name, seed, p.Late(), p)
+				}
+			}
+			made += len(r.Promises)
+		}
+		if made < 20 {
+			t.Errorf("%s: %d promises", scheduler.Name, made)
 		}
 	}
 }

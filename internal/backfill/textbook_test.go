@@ -53,7 +53,7 @@ func TestEASYIsEASY(t *testing.T) {
 }
 
 // Under conservative backfill everybody has a promise, and where nobody takes longer than its
-// limit nobody starts later than it was first promised (B3, B7; Mu'alem and Feitelson 2001).
+// limit nobody starts later than it was first promised (B3, B7, B13; Mu'alem and Feitelson 2001).
 func TestConservativeKeepsWhatItPromises(t *testing.T) {
 	earlier := 0
 	for seed := range deep.Seeds(t, 40) {

@@ -184,6 +184,14 @@ func TestLists(t *testing.T) {
 	}
 }
 
+func TestSeconds(t *testing.T) {
+	for n, want := range map[int64]string{0: "0s", 59: "59s", 3599: "59m59s", 3600: "1h0m0s", 90_061: "25h1m1s", math.MaxInt64: "2562047788015215h30m7s"} { // in any order
+		if got := Seconds(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestInstant(t *testing.T) {
 	east := time.FixedZone("", 3600)
 	for _, row := range []struct {

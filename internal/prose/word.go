@@ -60,3 +60,12 @@ func Instant(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339Nano)
 }
+
+// Seconds is a time of so many seconds, such as 30s, 5m0s or 6h0m0s; of any number of them, more than a
+// [time.Duration] has too.
+func Seconds(n int64) string {
+	if n < 3600 {
+		return (time.Duration(n) * time.Second).String()
+	}
+	return strconv.FormatInt(n/3600, 10) + "h" + strconv.FormatInt(n/60%60, 10) + "m" + strconv.FormatInt(n%60, 10) + "s"
+}

@@ -218,7 +218,7 @@ var remedyWords = map[explain.RemedyKind]string{
 	explain.WaitUntil: "waiting", explain.WaitForLeaving: "waiting", explain.SubmitTasks: "tasks that start together",
 	explain.Tolerate: "what it asks of nodes", explain.DropSelector: "what it asks of nodes", explain.AcceptModel: "what it asks of nodes",
 	explain.DropMinMemory: "what it asks of nodes", explain.WiderDomain: "topology", explain.LessMinimum: "tasks that start together",
-	explain.LessGroupMinimum: "tasks that start together", explain.OtherPriority: "priority and class", explain.OtherClass: "priority and class",
+	explain.LessGroupMinimum: "tasks that start together", explain.ShorterDuration: "how long it takes", explain.OtherPriority: "priority and class", explain.OtherClass: "priority and class",
 	explain.BePreemptible: "priority and class", explain.OtherQueue: "other queues", explain.OtherPool: "other queues", explain.Uncordon: "cordoned nodes",
 	explain.MoreWorkloads: "limits", explain.MoreLimit: "limits", explain.MoreBorrowing: "limits", explain.MoreLending: "limits",
 	explain.MoreQuota: "quotas", explain.EndOf: "the end of others", explain.MoreGPUs: "more nodes", explain.MoreNodes: "more nodes",
