@@ -163,7 +163,7 @@ func (s promising) improve() (moved bool, err error) {
 			if stays || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
 				continue
 			}
-			if s.earlier(p, apart) {
+			if s.laying().inTime(p) || s.earlier(p, apart) {
 				some = true
 				clear(apart)
 			} else {
@@ -180,6 +180,37 @@ func (s promising) improve() (moved bool, err error) {
 	}
 	s.decision.Work.Stopped = true
 	return moved, nil
+}
+
+// inTime has a promise that became later in this solve stand at the time again that the state has, if it can beside all but
+// others that are later than that, and to which it need not yield: all that is kept stands at its time first (B7).
+func (s laying) inTime(p *promise) bool {
+	if !s.isLate(p) {
+		return false
+	}
+	lifted := s.lift(func(other *promise) bool { return other == p })
+	lifted = append(lifted, s.lift(func(other *promise) bool {
+		return other.isBeyond(p) || s.isLate(other) && !s.yields(p, other)
+	})...)
+	again := *p
+	again.at, again.stays = max(p.was.At, s.world.Now, p.from, 0), slices.Clone(p.stays)
+	s.window(&again)
+	if again.at >= p.at || !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
+		s.layBack(lifted, nil)
+		return false
+	}
+	s.forgoing().giveUp(p.stays)
+	again.cause = nil
+	*p = again
+	broken := s.layBack(lifted, p)
+	s.changed()
+	s.allElsewhere(broken)
+	return true
+}
+
+// isLate says whether a promise is later than the state has it, and than now.
+func (s laying) isLate(p *promise) bool {
+	return p.was != nil && !p.was.Gathers && !p.gathers && p.at > max(p.was.At, s.world.Now, 0)
 }
 
 // earlier tries one promise earlier, where it is known of some others whether they stand.
