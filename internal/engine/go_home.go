@@ -54,6 +54,7 @@ func (h homecoming) goHome() error {
 			if !home && err == nil {
 				home, err = h.toFreeOfAnother(i, one)
 			}
+			home = home || h.toItsGrowth(i, one)
 			if !home && err == nil {
 				home, err = h.toSharers(i, one)
 			}
@@ -224,6 +225,29 @@ func (h *homecoming) toFreeOfAnother(i int32, one *cluster.Seat) (home bool, err
 		exchangeNames(one, other)
 	}
 	return false, nil
+}
+
+// toItsGrowth has a task that moves stay where it ran, if what its workload starts anew has that place: they are alike, and
+// change places. The plan would tell it so (M11), and until when who stands there is what promises go by (B4).
+func (h *homecoming) toItsGrowth(i int32, one *cluster.Seat) (home bool) {
+	w := h.solver.world
+	from := w.Holdings[one.Origin].Where()
+	for at := range w.Room.Seats[i] {
+		other := &w.Room.Seats[i][at]
+		if other.Origin >= 0 || other.Set != one.Set || other.Where() != from {
+			continue
+		}
+		before, grown := *one, *other
+		one.Exchange(other)
+		if !w.Together(i) {
+			*one, *other = before, grown
+			continue
+		}
+		one.Commit, one.Behind, other.Behind = cluster.None, w.Holdings[one.Origin].Behind, one.Behind // each as its place is
+		h.changed(i)
+		return true
+	}
+	return false
 }
 
 // toFreeOfGone has a task that starts stay at the free place of one of its pod set that has

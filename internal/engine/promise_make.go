@@ -221,6 +221,7 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.laying().lasts(p)}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
+		p.stays = nil // what is gathered has no time beside which others stand or not (B5)
 		window.Before, window.Duration = placement.Never, s.laying().lasts(p)
 	}
 	by := seeker{sparing: s.sparing(), p: p, apart: apart}
