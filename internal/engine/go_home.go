@@ -251,7 +251,7 @@ func (h *homecoming) toItsGrowth(i int32, one *cluster.Seat) (home bool) {
 }
 
 // toFreeOfGone has a task that starts stay at the free place of one of its pod set that has
-// gone, and is that from then on: they are alike.
+// gone, and one that claims a place again be what claimed it to go on there (B1), from then on: they are alike.
 func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err error) {
 	w := h.solver.world
 	k := &w.Works[i]
@@ -262,7 +262,8 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 	for at := l.From; at < l.To; at++ {
 		gone := &w.Holdings[at]
 		named := slices.IndexFunc(w.Room.Seats[i], func(s cluster.Seat) bool { return s.Set == gone.Set && s.Index == gone.Index })
-		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || named >= 0 && w.Room.Seats[i][named].Origin >= 0 {
+		claims := gone.Phase == cluster.Claimed && gone.Begun && gone.Where() == one.Where()
+		if gone.Phase != cluster.Running && !claims || gone.Fresh || gone.Set != one.Set || named >= 0 && w.Room.Seats[i][named].Origin >= 0 {
 			continue
 		}
 		before := *one
@@ -270,6 +271,10 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 			w.Room.Seats[i][named].Index = before.Index
 		}
 		one.Origin, one.Index, one.Admitted = at, gone.Index, gone.Since
+		if claims {
+			h.changed(i)
+			return true, nil
+		}
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}
