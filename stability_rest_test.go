@@ -229,7 +229,7 @@ func (r *resting) judge(p *allot.Plan) *restError {
 		for _, t := range a.Tasks {
 			begunSets[a.Workload+" "+t.PodSet] = begunSets[a.Workload+" "+t.PodSet] || a.Kind == allot.Start
 		}
-		if r.calm && !claimed && !grows {
+		if r.calm && !claimed && !grows && !startsBesideClaims(r.s, a) {
 			return r.broken("not calm", "%v of %s with no new cause", a.Kind, a.Workload)
 		}
 	}
@@ -265,6 +265,23 @@ func startsClaims(s *allot.State, a allot.Action) bool {
 		}
 	}
 	return true
+}
+
+// startsBesideClaims says that the action starts something at once on nodes of which places are claimed and others are being
+// left. What it takes is free beside the ones and beside the others, which may overlap (S4): the plan that gave the claims
+// could not start it, as what it starts itself stands beside what is leaving.
+func startsBesideClaims(s *allot.State, a allot.Action) bool {
+	if a.Kind != allot.Start && a.Kind != allot.Resize || len(a.After) > 0 {
+		return false
+	}
+	some := func(node string, phase allot.Phase) bool {
+		return slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool {
+			return slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Node == node && t.Phase == phase })
+		})
+	}
+	return !slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
+		return !some(t.Node, allot.Claimed) || !some(t.Node, allot.Terminating)
+	})
 }
 
 // mayBeCut says that a cap or a budget may have kept the plan from its end, so

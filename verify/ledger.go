@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/allotsched/allot"
 )
 
 // What the queues let in of promises when they begin is judged here (Q2, Q3, Q10).
@@ -25,6 +27,9 @@ type ledger struct {
 	entries []entry
 	in      []bool
 	pages   map[*verifiedQueue]*ledgerPage
+	// counts says of a workload whether it is one more that runs (Q10): where the ledger has only what the plan starts,
+	// none is that ran before.
+	counts func(*verifiedWorkload) bool
 }
 
 // A ledgerPage is what one queue uses, and by how many entries of each workload.
@@ -35,7 +40,7 @@ type ledgerPage struct {
 
 // ledgerOf is the ledger of such as stands and of some promises.
 func (v *promising) ledgerOf(stands func(*standing) bool, promised func(*promised) bool) *ledger {
-	l := &ledger{v.entries, make([]bool, len(v.entries)), make(map[*verifiedQueue]*ledgerPage)}
+	l := &ledger{v.entries, make([]bool, len(v.entries)), make(map[*verifiedQueue]*ledgerPage), func(*verifiedWorkload) bool { return true }}
 	for _, list := range v.stands { // into sums: order cannot matter
 		for i := range list {
 			l.set(list[i].entry, stands(&list[i]))
@@ -125,7 +130,7 @@ func (v *promising) outOfBounds(l *ledger, p *promised) (list []objection) {
 	l.set(p.entry, true)
 	for q := p.form.queue; q != nil; q = q.parent {
 		list = append(list, p.outOfBoundsOf(q, l.pages[q].use)...)
-		if running := len(l.pages[q].running); q.cap.Given() && !q.cap.IsUnlimited() && int64(running) > q.cap.Amount() {
+		if running := l.running(q); q.cap.Given() && !q.cap.IsUnlimited() && int64(running) > q.cap.Amount() {
 			list = append(list, objection{rule: ruleMaxWorkloads, message: fmt.Sprintf("queue %q would run %d workloads at %s, cap %d", q.id, running, text(p.from), q.cap.Amount())})
 		}
 	}
@@ -134,6 +139,16 @@ func (v *promising) outOfBounds(l *ledger, p *promised) (list []objection) {
 		l.set(k, true)
 	}
 	return list
+}
+
+// running is how many workloads of the ledger count as running in a queue.
+func (l *ledger) running(q *verifiedQueue) (n int) {
+	for w := range l.pages[q].running { // into a sum: order cannot matter
+		if l.counts(w) {
+			n++
+		}
+	}
+	return n
 }
 
 // outOfBoundsOf says which bounds of a queue its use breaks when a promise begins, in what that is charged.
@@ -179,5 +194,9 @@ func (v *promising) letIn() {
 
 // besideUsed says which bounds one that gathers breaks now, beside what is promised now and such as stands.
 func (v *promising) besideUsed(p *promised, stands func(*standing) bool) []objection {
-	return v.outOfBounds(v.ledgerOf(stands, func(other *promised) bool { return other.from <= p.from && other.to > p.from }), p)
+	l := v.ledgerOf(stands, func(other *promised) bool { return other.from <= p.from && other.to > p.from })
+	l.counts = func(w *verifiedWorkload) bool {
+		return !slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+	}
+	return v.outOfBounds(l, p)
 }

@@ -40,13 +40,13 @@ type promising struct {
 	behind map[taskName]string
 	after  map[taskName][]string
 	grown  map[taskName]bool
-	// evacuated is what moves as its place is reserved (B9).
-	evacuated map[taskName]bool
+	// inItsTurn is what was lawfully taken from its place, and has another as it has started again in its turn (M4, B9).
+	inItsTurn map[taskName]bool
 }
 
 // A standing is a task that has a place, and until when; fresh is what the plan has placed, for
-// which moves says that it had another place before, which is not reserved: else it was evicted there, and has
-// started in its turn (B9). It is behind the workload of that name (B6);
+// which moves says that it had another place before, which nobody had a right to: else it was taken there, and has
+// started in its turn (M4, B9). It is behind the workload of that name (B6);
 // overran is since when it has its place, plus one, where it was trusted to have left (B5), and else 0.
 type standing struct {
 	workload     *verifiedWorkload
@@ -296,7 +296,7 @@ func (v *promising) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 func (v *promising) readStanding() {
 	v.stands, v.lasts = make(map[*verifiedNode][]standing), make(map[string]int64)
 	v.behind, v.after, v.grown = make(map[taskName]string), make(map[taskName][]string), make(map[taskName]bool)
-	v.evacuated = make(map[taskName]bool)
+	v.inItsTurn = make(map[taskName]bool)
 	lost, gone := make(map[taskName]bool), make(map[taskName]bool) // what has gone begins anew if it starts again (B1)
 	for i := range v.plan.Actions {
 		switch a := &v.plan.Actions[i]; a.Kind {
@@ -312,7 +312,7 @@ func (v *promising) readStanding() {
 			for _, t := range a.Tasks {
 				name := taskName{a.Workload, t.PodSet, t.Index}
 				v.behind[name], v.after[name], v.grown[name] = a.Behind, a.After, a.Kind == allot.Resize
-				v.evacuated[name] = a.Kind == allot.Move && a.Reason.Code == allot.ReservationBegan
+				v.inItsTurn[name] = a.Kind == allot.Move && a.Reason.Code != allot.Consolidated
 			}
 		}
 	}
@@ -370,7 +370,7 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one := standing{workload: w, form: f, request: &ps.Request, node: node, task: t, entry: noEntry}
 	one.moves = was != nil && !lost && !(was.Node == t.node && sameDevices(was.Devices, t.devices))
 	one.fresh = was == nil || lost || one.moves
-	one.moves = one.moves && !v.evacuated[name]
+	one.moves = one.moves && !v.inItsTurn[name]
 	starts := false
 	one.after, starts = v.after[name]
 	one.grows = v.grown[name]

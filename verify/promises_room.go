@@ -243,7 +243,7 @@ func (p *promised) comesAfter(one *standing) bool {
 
 // yieldsTo says whether a promise may have yielded to what the plan has placed (B4): one that is beyond
 // its entitlement may, or one that was, as the other may be within its own, though by now it is within its
-// entitlement at the same places; and in its leaf every one may to what stands before it. What moves so that
+// entitlement at the same places; and in its leaf every one may to what stands before it. What only moves so that
 // others may start leaves all alone that is promised for a time.
 func (p *promised) yieldsTo(one *standing) bool {
 	if one.moves && !p.gathers || one.form.queue.pool != p.form.queue.pool {

@@ -54,6 +54,7 @@ func (h homecoming) goHome() error {
 			if !home && err == nil {
 				home, err = h.toFreeOfAnother(i, one)
 			}
+			home = home || h.toItsGrowth(i, one)
 			if !home && err == nil {
 				home, err = h.toSharers(i, one)
 			}
@@ -226,8 +227,31 @@ func (h *homecoming) toFreeOfAnother(i int32, one *cluster.Seat) (home bool, err
 	return false, nil
 }
 
+// toItsGrowth has a task that moves stay where it ran, if what its workload starts anew has that place: they are alike, and
+// change places. The plan would tell it so (M11), and until when who stands there is what promises go by (B4).
+func (h *homecoming) toItsGrowth(i int32, one *cluster.Seat) (home bool) {
+	w := h.solver.world
+	from := w.Holdings[one.Origin].Where()
+	for at := range w.Room.Seats[i] {
+		other := &w.Room.Seats[i][at]
+		if other.Origin >= 0 || other.Set != one.Set || other.Where() != from {
+			continue
+		}
+		before, grown := *one, *other
+		one.Exchange(other)
+		if !w.Together(i) {
+			*one, *other = before, grown
+			continue
+		}
+		one.Commit, one.Behind, other.Behind = cluster.None, w.Holdings[one.Origin].Behind, one.Behind // each as its place is
+		h.changed(i)
+		return true
+	}
+	return false
+}
+
 // toFreeOfGone has a task that starts stay at the free place of one of its pod set that has
-// gone, and is that from then on: they are alike.
+// gone, and one that claims a place again be what claimed it to go on there (B1), from then on: they are alike.
 func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err error) {
 	w := h.solver.world
 	k := &w.Works[i]
@@ -238,7 +262,8 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 	for at := l.From; at < l.To; at++ {
 		gone := &w.Holdings[at]
 		named := slices.IndexFunc(w.Room.Seats[i], func(s cluster.Seat) bool { return s.Set == gone.Set && s.Index == gone.Index })
-		if gone.Phase != cluster.Running || gone.Fresh || gone.Set != one.Set || named >= 0 && w.Room.Seats[i][named].Origin >= 0 {
+		claims := gone.Phase == cluster.Claimed && gone.Begun && gone.Where() == one.Where()
+		if gone.Phase != cluster.Running && !claims || gone.Fresh || gone.Set != one.Set || named >= 0 && w.Room.Seats[i][named].Origin >= 0 {
 			continue
 		}
 		before := *one
@@ -246,6 +271,10 @@ func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err er
 			w.Room.Seats[i][named].Index = before.Index
 		}
 		one.Origin, one.Index, one.Admitted = at, gone.Index, gone.Since
+		if claims {
+			h.changed(i)
+			return true, nil
+		}
 		if home, err = h.toFree(i, one); home || err != nil {
 			return home, err
 		}

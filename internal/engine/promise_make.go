@@ -163,7 +163,7 @@ func (s promising) improve() (moved bool, err error) {
 			if stays || p.tried == s.pool.Freed+1 || s.of(p.work) != p {
 				continue
 			}
-			if s.earlier(p, apart) {
+			if s.laying().inTime(p) || s.earlier(p, apart) {
 				some = true
 				clear(apart)
 			} else {
@@ -182,6 +182,37 @@ func (s promising) improve() (moved bool, err error) {
 	return moved, nil
 }
 
+// inTime has a promise that became later in this solve stand at the time again that the state has, if it can beside all but
+// others that are later than that, and to which it need not yield: all that is kept stands at its time first (B7).
+func (s laying) inTime(p *promise) bool {
+	if !s.isLate(p) {
+		return false
+	}
+	lifted := s.lift(func(other *promise) bool { return other == p })
+	lifted = append(lifted, s.lift(func(other *promise) bool {
+		return other.isBeyond(p) || s.isLate(other) && !s.yields(p, other)
+	})...)
+	again := *p
+	again.at, again.stays = max(p.was.At, s.world.Now, p.from, 0), slices.Clone(p.stays)
+	s.window(&again)
+	if again.at >= p.at || !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
+		s.layBack(lifted, nil)
+		return false
+	}
+	s.forgoing().giveUp(p.stays)
+	again.cause = nil
+	*p = again
+	broken := s.layBack(lifted, p)
+	s.changed()
+	s.allElsewhere(broken)
+	return true
+}
+
+// isLate says whether a promise is later than the state has it, and than now.
+func (s laying) isLate(p *promise) bool {
+	return p.was != nil && !p.was.Gathers && !p.gathers && p.at > max(p.was.At, s.world.Now, 0)
+}
+
 // earlier tries one promise earlier, where it is known of some others whether they stand.
 func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p || other.isBeyond(p) })
@@ -190,6 +221,7 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	window := placement.Window{From: max(s.world.Now, p.from), Before: p.at, Duration: s.laying().lasts(p)}
 	if p.gathers { // any time that is known is earlier
 		s.gathering().knowTime(p)
+		p.stays = nil // what is gathered has no time beside which others stand or not (B5)
 		window.Before, window.Duration = placement.Never, s.laying().lasts(p)
 	}
 	by := seeker{sparing: s.sparing(), p: p, apart: apart}
