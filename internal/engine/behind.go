@@ -51,9 +51,9 @@ func (s behind) hasComeFor(p *promise) bool {
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
 // Nobody steps aside for one from whom it would have the places back at once (M5): of one leaf for one that stands
-// after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and has
-// lost the places again to the better right of such as had (M9); but for a workload for which places are gathered the
-// time is yet to come (B8).
+// after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and
+// has lost the places again to the better right of such as had (M9); but for a workload for which places are gathered
+// the time is yet to come (B8).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]

@@ -37,9 +37,7 @@ func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.P
 		if err := s.take(c, it.ID, code); err != nil {
 			return err
 		}
-		if s.due != 0 {
-			s.behind().leave(u.Work, w.Room.Out[len(w.Room.Out)-1].Seats, it.ID)
-		}
+		s.behind().leave(u.Work, w.Room.Out[len(w.Room.Out)-1].Seats, it.ID)
 	}
 	if started, err := s.begun(k, it, at, b); err != nil || !started {
 		return cmp.Or(err, errUnsound)

@@ -81,29 +81,30 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 
 // takesOnce is the first of some claimants that has a reclaim which takes what ran before once a unit has some places,
 // or nil.
-func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (by *preempt.Preemptor, err error) {
+func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (*preempt.Preemptor, error) {
 	w := s.world
 	w.Journal.Keep(w, it.ID)
 	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
 	own := k.Current
 	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
 	reenter(w, it.ID)
+	defer func() {
+		w.Room.Seats[it.ID], k.Current = before, own
+		reenter(w, it.ID)
+	}()
 	for _, b := range able {
-		exposed, wrong := s.takesWhatRan(b, it, f)
-		if err = wrong; exposed {
-			by = b
-		}
-		if exposed || err != nil {
-			break
+		switch exposed, err := s.takesWhatRan(b, it, f); {
+		case err != nil:
+			return nil, err
+		case exposed:
+			return b, nil
 		}
 	}
-	w.Room.Seats[it.ID], k.Current = before, own
-	reenter(w, it.ID)
-	return by, err
+	return nil, nil
 }
 
-// mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or, where
-// lower priority of its own queue makes way besides (R11), in that.
+// mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or,
+// where lower priority of its own queue makes way besides (R11), in that.
 func (s exposing) mayCost(b *preempt.Preemptor, leaf int32) bool {
 	return s.ranBeside(leaf) || s.ranBeside(b.Leaf) && slices.Contains(s.reclaims(b), preempt.ReclaimAndPreempt)
 }
@@ -251,7 +252,8 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.F
 	return false, nil
 }
 
-// wouldEnd says whether the workload of a victim would end for good with it, were what has started in this solve to run.
+// wouldEnd says whether the workload of a victim would end for good with it, were what has started in this solve to
+// run.
 func (s exposing) wouldEnd(c preempt.Justification) bool {
 	u := s.pool.Room.Unit(c.Victim)
 	k := &s.world.Works[u.Work]

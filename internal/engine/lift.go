@@ -204,9 +204,7 @@ func (s preempting) withoutCompletions(k *cluster.Work, it queue.Item, at int16,
 	}
 	b, left := found.preemptor, len(s.rest)
 	for _, l := range lifts {
-		if s.due != 0 {
-			s.behind().leave(l.work, l.own, b.Work)
-		}
+		s.behind().leave(l.work, l.own, b.Work)
 	}
 	var other *way
 	switch {
@@ -345,8 +343,8 @@ func (s freeStarts) exchange() error {
 	return nil
 }
 
-// A cost is what starts of this solve have cost those who ran or claimed before, and are not there now: by start whether
-// somebody was taken for it, and the nodes that they have left.
+// A cost is what starts of this solve have cost those who ran or claimed before, and are not there now: by start
+// whether somebody was taken for it, and the nodes that they have left.
 type cost struct {
 	starts []bool
 	left   map[int32]bool

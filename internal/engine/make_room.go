@@ -184,7 +184,7 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 		s.ownAlone = true
 		return nil, nil
 	}
-	if s.due != 0 && s.behind().lacksNoPlace(f, b) {
+	if s.due != 0 && s.behind().findsPlaceBeside(f, b) {
 		return nil, nil
 	}
 	s.decision.Work.Rooms++
@@ -251,8 +251,11 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				}
 				best.Justifications = slices.Clone(best.Justifications) // others are asked for too
 				exposed, err := exposing(s).exposesWhenDue(it, b, best.Justifications)
-				if !exposed || err != nil {
-					return s.keep(best), err
+				if err != nil {
+					return nil, err
+				}
+				if !exposed {
+					return s.keep(best), nil
 				}
 				s.behind().stay(b.Work, best.Justifications)
 				continue
@@ -263,8 +266,12 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			}
 			if found {
 				proposal := s.keep(best)
-				if lasts, err := s.lasts(b, proposal, s.endsForGood); lasts || err != nil {
-					return proposal, err
+				lasts, err := s.lasts(b, proposal, s.endsForGood)
+				if err != nil {
+					return nil, err
+				}
+				if lasts {
+					return proposal, nil
 				}
 				continue
 			}

@@ -384,8 +384,8 @@ func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 	return domains
 }
 
-// started tells the profile of the last tasks of a workload in the table, which have just started, where they are in the
-// way of nobody who is promised any of their nodes; else all is laid again.
+// started tells the profile of the last tasks of a workload in the table, which have just started, where they are in
+// the way of nobody who is promised any of their nodes; else all is laid again.
 func (s promising) started(i int32, tasks int) {
 	all, seats, k := &s.promises, s.world.Room.Seats[i], &s.world.Works[i]
 	if len(seats) > tasks && s.world.Definition(k, k.Current).Times.Fixed {
@@ -424,8 +424,8 @@ func (s promising) makesRoom() error {
 	return err
 }
 
-// whileIntact says that nobody is out of the index who stands, though room is made, so that what is promised need be kept free
-// only from its time on; it returns what ends that.
+// whileIntact says that nobody is out of the index who stands, though room is made, so that what is promised need be
+// kept free only from its time on; it returns what ends that.
 func (s promising) whileIntact() (end func()) {
 	before := s.promises.intact
 	s.promises.intact = s.isFresh()

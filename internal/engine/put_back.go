@@ -78,8 +78,8 @@ func (s reprieving) comesBack(o *cluster.OutUnit) (back bool, err error) {
 	return freeStarts(s).comeBack(partly)
 }
 
-// whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may have
-// gone since. It is nil where it had not.
+// whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may
+// have gone since. It is nil where it had not.
 func whereItRan(o *cluster.OutUnit, w *cluster.World) *cluster.OutUnit {
 	moved := false
 	for at := range o.Seats {

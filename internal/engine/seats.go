@@ -336,8 +336,8 @@ func (e *endings) endsIn(i int32, s *cluster.Seat) int64 {
 	return cluster.PredictedEnd(max(e.Now, 0), done, limitedAt(e.World, s, times), p.Policy.Reserve.Grace)
 }
 
-// leavesAt is when a task has left its place, and its queue: when it is expected to end, or before that has to go for what
-// people have reserved (B9).
+// leavesAt is when a task has left its place, and its queue: when it is expected to end, or before that has to go for
+// what people have reserved (B9).
 func (e *endings) leavesAt(i int32, s *cluster.Seat) int64 {
 	k := &e.Works[i]
 	goes, _ := e.Pools[e.FormOf(k, k.Current).Pool].EvictedAt(e.World, k, &s.TaskPlace)
