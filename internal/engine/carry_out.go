@@ -114,10 +114,7 @@ func (s *Solver) take(c preempt.Justification, preemptor int32, code cluster.Cod
 	p.Freed++
 	p.Changes++
 	s.decision.Work.Evicted++
-	s.main.Touch(int(u.Leaf))
-	if s.apart != nil {
-		s.apart.Touch(int(u.Leaf))
-	}
+	s.touch(int(u.Leaf))
 	return nil
 }
 

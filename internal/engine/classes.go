@@ -52,10 +52,8 @@ func (s *Solver) placeInOrder(f *cluster.Form, d *cluster.Definition, unit gang.
 	s.places = slices.Grow(s.places[:0], int(tasks))[:tasks]
 	total = slices.Clone(asks)
 	for _, set := range order {
-		shape, strategy := &d.Sets[set], d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
+		shape := &d.Sets[set]
+		strategy := d.StrategyFor(shape)
 		own := s.places[begin[set] : begin[set]+unit.Add[set]]
 		fits, ok := fitByClass(s, f, d.Gang.Set(set), shape, strategy, own)
 		for i := range own {

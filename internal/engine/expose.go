@@ -149,15 +149,14 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 	if it.ID == starts || k.Current != it.Form || !waits || !d.Verdict.OK {
 		return nil, nil
 	}
-	unit := d.Unit
-	held := k.Live >= 0 && w.Holds(k)
-	if held {
+	unit, held := d.Unit, w.CountsOf(k)
+	if held != nil {
 		var verdict gang.Verdict
-		if unit, verdict = NextUnit(d, w.Live[k.Live].Held); !verdict.OK {
+		if unit, verdict = NextUnit(d, held); !verdict.OK {
 			return nil, nil
 		}
 	}
-	asks, err := s.unitAsks(d, unit, !held)
+	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil || s.preempting().beyondHelp(f, asks) {
 		return nil, err
 	}
@@ -306,7 +305,7 @@ func (s exposing) exposureOf(i int32, asked question) (cluster.Verdict, bool) {
 	for _, one := range s.exposures {
 		k := &s.world.Works[one.work]
 		f := s.world.FormOf(k, one.why.Form)
-		like := (k.Live < 0 || !s.world.Holds(k)) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
+		like := !s.world.Holds(k) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
 		if one.work == i || like && one.why.Form == asked.form {
 			return one.why, true
 		}

@@ -88,10 +88,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	if !promised && !s.lends(d) {
 		return false, nil
 	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
 	if held == nil && !promised && s.stayed[asked].Stands(p) {
 		s.decision.Work.Remembered++

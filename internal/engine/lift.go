@@ -264,10 +264,7 @@ func (s freeStarts) afterLift(work int32) {
 	leaf := int(s.world.FormOf(k, k.Current).Queue)
 	s.pool.Freed++
 	s.pool.Changes++
-	s.main.Touch(leaf)
-	if s.apart != nil {
-		s.apart.Touch(leaf)
-	}
+	s.touch(leaf)
 }
 
 // chargeOf is what seats of a workload are charged; first says that it holds

@@ -126,7 +126,7 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 func (s enqueuing) isLikeOthers(k *cluster.Work) bool {
 	d := s.world.Definition(k, 0)
 	return s.kept == nil && !s.pool.Blocks && !reserves(s.pool) && len(k.Others) == 0 && k.Status == cluster.Waiting &&
-		(k.Live < 0 || !s.world.Holds(k)) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
+		!s.world.Holds(k) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
 }
 
 // nextAgain lines up the first that waits behind in a bucket of evicted ones.
@@ -454,13 +454,13 @@ func nextForm(w *cluster.World, k *cluster.Work, f int16) int16 {
 // isTied says whether the workload cannot change its form (G5): some task of it runs or is
 // claimed in the one it has. A claim that it has lost does not tie it, nor does what leaves and
 // waits again: behind that it may claim a place in any form (S5).
-func isTied(w *cluster.World, k *cluster.Work) bool { return k.Live >= 0 && w.Holds(k) }
+func isTied(w *cluster.World, k *cluster.Work) bool { return w.Holds(k) }
 
 // itemOf is the pending item of the workload's form, if it has a unit to start.
 func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
 	k := &w.Works[i]
 	d, it := w.Definition(k, f), wholeItem(w, i, f)
-	if k.Live < 0 || !w.Holds(k) {
+	if !w.Holds(k) {
 		return it, d.Verdict.OK
 	}
 	l := &w.Live[k.Live]
@@ -493,6 +493,14 @@ func (s *Solver) orderOf(d *cluster.Definition) *queue.Queues {
 		return s.apart
 	}
 	return s.main
+}
+
+// touch tells the orders that the use of a leaf has changed.
+func (s *Solver) touch(leaf int) {
+	s.main.Touch(leaf)
+	if s.apart != nil {
+		s.apart.Touch(leaf)
+	}
 }
 
 // asOrdered is the item as its order knows it: what is decided apart goes first

@@ -50,10 +50,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !makesRoom(&p.Policy) || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 || s.promising().ratherWaits(it.ID) {
 		return false, nil
 	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
 	if held == nil && known != nil && known.stands(s.Solver) {

@@ -179,7 +179,7 @@ func (s promising) read(i int32) *promise {
 	k := &w.Works[i]
 	was := k.Reserved
 	d := w.Definition(k, was.Form)
-	if !startsAnew(k) || k.Live >= 0 && w.Holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
+	if !startsAnew(k) || w.Holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
 		return nil
 	}
 	p := &promise{

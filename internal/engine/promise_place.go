@@ -56,7 +56,7 @@ func (s promising) startOrCut(k *cluster.Work, it queue.Item, f *cluster.Form) (
 // holes that end earlier, if it is content with one (B1).
 func startInHole(s promising, k *cluster.Work, it queue.Item, tasks int32, try func() (outcome, error)) (outcome, error) {
 	d := s.world.Definition(k, it.Form)
-	if d.Times.Least == 0 || k.Status != cluster.Waiting || k.Live >= 0 && s.world.Holds(k) {
+	if d.Times.Least == 0 || k.Status != cluster.Waiting || s.world.Holds(k) {
 		return byCapacity, nil
 	}
 	defer func() { s.cut = 0 }()

@@ -273,11 +273,7 @@ func (s reprieving) keepSome(o *cluster.OutUnit, seats []cluster.Seat, d *cluste
 	}
 	for _, at := range homeless {
 		shape := &d.Sets[seats[at].Set]
-		strategy := d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
-		place, ok := s.nodes().Find(shape.Placed, strategy)
+		place, ok := s.nodes().Find(shape.Placed, d.StrategyFor(shape))
 		if !ok || p.Index.Take(shape.Placed, place) != nil {
 			return false
 		}
@@ -310,10 +306,7 @@ func (s reprieving) seatAgain(o *cluster.OutUnit, seats []cluster.Seat) error {
 	}
 	p.Changes++
 	s.requeue(i)
-	s.main.Touch(int(o.Unit.Leaf))
-	if s.apart != nil {
-		s.apart.Touch(int(o.Unit.Leaf))
-	}
+	s.touch(int(o.Unit.Leaf))
 	return nil
 }
 

@@ -174,17 +174,13 @@ func (s diagnosis) explain(i int32, f int16) ([]cluster.Verdict, error) {
 	if asked.blocker == cluster.None && !s.wasTried(i, f) {
 		asked.blocker = s.enqueuing().stoppedBy(i, f)
 	}
-	fresh, key := k.Live < 0 || !w.Holds(k), answered{asked, priority, s.promising().ratherWaits(i)}
+	fresh, key := !w.Holds(k), answered{asked, priority, s.promising().ratherWaits(i)}
 	if fresh {
 		if known, ok := s.answers[key]; ok {
 			return known, nil
 		}
 	}
-	var held []int32
-	if !fresh {
-		held = w.Live[k.Live].Held
-	}
-	reasons, composed, err := s.answer(i, priority, asked, held)
+	reasons, composed, err := s.answer(i, priority, asked, w.CountsOf(k))
 	if err == nil && fresh && !composed { // else it is as quick to compose them again
 		s.answers[key] = reasons
 	}
@@ -442,12 +438,9 @@ func (s diagnosis) placedNow(d *cluster.Definition, unit gang.Unit) gang.Verdict
 	defer x.Undo(m)
 	verdict := gang.Verdict{Kind: gang.NoPlace, Set: -1, Needed: unit.Tasks()}
 	for set, n := range unit.Add {
-		shape, strategy := &d.Sets[set], d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
+		shape := &d.Sets[set]
 		for range n {
-			place, ok := x.Find(shape.Placed, strategy)
+			place, ok := x.Find(shape.Placed, d.StrategyFor(shape))
 			if !ok || x.Take(shape.Placed, place) != nil {
 				if verdict.Set < 0 {
 					verdict.Set = int32(set)

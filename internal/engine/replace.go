@@ -42,10 +42,7 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		!s.startedSome() {
 		return false, nil
 	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	fresh := held == nil && !p.Classed()
 	if fresh && s.unreplaced[f.Definition].Stands(p) {
 		s.decision.Work.Remembered++

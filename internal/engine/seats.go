@@ -66,7 +66,7 @@ func isStale(w *cluster.World, k *cluster.Work) bool {
 
 // isPartial says whether a workload runs below its minimum.
 func isPartial(w *cluster.World, k *cluster.Work) bool {
-	return k.Status == cluster.Waiting && k.Live >= 0 && w.Holds(k) &&
+	return k.Status == cluster.Waiting && w.Holds(k) &&
 		!isEnough(w.Definition(k, k.Current), w.Live[k.Live].Held) && !strayed(w, k)
 }
 

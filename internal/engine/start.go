@@ -81,10 +81,7 @@ func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	w, d := s.world, s.decision
 	k := &w.Works[it.ID]
 	d.Started, d.Changed, d.Again = true, true, d.Again || d.Unsure
-	s.main.Touch(leaf)
-	if s.apart != nil {
-		s.apart.Touch(leaf)
-	}
+	s.touch(leaf)
 	if s.kept != nil {
 		s.kept.started(order, it)
 		return
@@ -207,7 +204,7 @@ func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 		made, err = s.preempting().makeRoom(it, at)
 	}
 	room := made
-	fresh := k.Live < 0 || !s.world.Holds(k)
+	fresh := !s.world.Holds(k)
 	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {
 		made, room, err = s.startSmaller(k, it, at, d.Ladder[i:i+1])
 	}
@@ -333,8 +330,7 @@ func keptBack(w *cluster.World, i int32) bool {
 func (s *Solver) start(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.Definitions[f.Definition]
-	if k.Live >= 0 && w.Holds(k) {
-		held := w.Live[k.Live].Held
+	if held := w.CountsOf(k); held != nil {
 		if len(d.Ladder) > 0 {
 			return s.tryNext(k, it, f, held)
 		}
