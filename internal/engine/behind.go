@@ -185,10 +185,9 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 			other := s.promising().of(holder)
 			return other != nil && others(other)
 		})
-		before := s.trial
-		s.trial = true // what is refused here is refused beside what is held
+		tried := s.tries() // what is refused here is refused beside what is held
 		charge, found, err := s.placeAnywhere(f, d, unit, with, asks)
-		s.trial = before
+		tried()
 		x.Undo(m)
 		if err != nil {
 			return nil, false, err
@@ -230,24 +229,21 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 	x, some := s.pool.Index, false
 	m := x.Mark()
 	defer x.Undo(m)
-	at, home := 0, s.world.Booking().Homes(work, cluster.Running)
-	for set, n := range unit.Add {
-		for range n {
-			place := s.places[at]
-			at++
-			if stands := home(int32(set), place) != cluster.None; p.overlaps(place.Node, place.Devices) && (!stands || p.gathers) {
-				if stands {
-					continue // where places are gathered it is until it goes (B8)
-				}
-				some = true
-				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
-					return false
-				}
-				continue
+	home := s.world.Booking().Homes(work, cluster.Running)
+	for task, set := range cluster.TasksOf(unit) {
+		place := s.places[task]
+		if stands := home(int32(set), place) != cluster.None; p.overlaps(place.Node, place.Devices) && (!stands || p.gathers) {
+			if stands {
+				continue // where places are gathered it is until it goes (B8)
 			}
-			if x.Take(d.Sets[set].Placed, place) != nil {
+			some = true
+			if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 				return false
 			}
+			continue
+		}
+		if x.Take(d.Sets[set].Placed, place) != nil {
+			return false
 		}
 	}
 	if !some {

@@ -207,16 +207,12 @@ func (s exposing) reclaims(b *preempt.Preemptor) []preempt.Mode {
 // were found for it.
 func (s exposing) withPlaces(seats []cluster.Seat, unit gang.Unit, places []placement.Place) []cluster.Seat {
 	seats = slices.Clone(seats)
-	next := 0
-	for set, n := range unit.Add {
-		for range n {
-			place := places[next]
-			next++
-			seats = append(seats, cluster.Seat{
-				TaskPlace: cluster.TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
-				Origin:    -1, Pipelined: place.Pipelined, Commit: int32(len(s.world.Room.Commits)), Admitted: s.world.Now, Until: s.cut,
-			})
-		}
+	for task, set := range cluster.TasksOf(unit) {
+		place := places[task]
+		seats = append(seats, cluster.Seat{
+			TaskPlace: cluster.TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
+			Origin:    -1, Pipelined: place.Pipelined, Commit: int32(len(s.world.Room.Commits)), Admitted: s.world.Now, Until: s.cut,
+		})
 	}
 	return seats
 }
@@ -273,14 +269,9 @@ func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *cluster.Form)
 
 // giveBack frees the places of a unit that may not start after all.
 func (s exposing) giveBack(d *cluster.Definition, unit gang.Unit) error {
-	next := 0
-	for set, n := range unit.Add {
-		for range n {
-			place := s.places[next]
-			next++
-			if err := s.pool.Index.Give(d.Sets[set].Placed, place); err != nil {
-				return err
-			}
+	for task, set := range cluster.TasksOf(unit) {
+		if err := s.pool.Index.Give(d.Sets[set].Placed, s.places[task]); err != nil {
+			return err
 		}
 	}
 	s.promising().settles()

@@ -116,9 +116,7 @@ func (s behind) findsPlaceBeside(f *cluster.Form, b *preempt.Preemptor) bool {
 		return false
 	}
 	d := s.preempting().ownGround(b.Work, s.due-1)
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
+	defer s.tries()()
 	return s.preempting().undone(func() bool {
 		_, found, err := s.preempting().placeDue(f, d, b)
 		return found && err == nil

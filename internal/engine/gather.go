@@ -266,9 +266,6 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 			low = middle + 1
 		}
 	}
-	if !fits(low) {
-		return nil
-	}
 	out := &gathered{places: found}
 	for _, place := range found {
 		for _, one := range on[place.Node] {
@@ -298,7 +295,7 @@ func (s gathering) stands(p *promise) bool {
 		empty[v] = true
 	}
 	return !slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
-		return !x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil
+		return !takeIfFree(x, own.Shape, own.Place)
 	})
 }
 
@@ -366,10 +363,9 @@ func (s gathering) placeOffGathered(r reach, f *cluster.Form, d *cluster.Definit
 		s.pool.Index.Undo(free)
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
-	before := s.trial
-	s.trial = true
+	tried := s.tries()
 	charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
-	s.trial = before
+	tried()
 	s.pool.Index.Undo(free)
 	if found && err == nil {
 		err = s.takeAll(d, unit)
@@ -415,15 +411,11 @@ func (s promising) mayHold(p *promise) bool {
 // leaving has left: when that is decides nothing.
 func (s promising) idle(p *promise) (milli int64) {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
-	at := 0
 	m := s.pool.Index.Mark()
 	s.gathering().leave()
-	for set, n := range p.unit.Add {
-		for range n {
-			one := &p.stays[at]
-			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
-				milli += d.Sets[set].Charge.Of(0)
-			}
+	for task, set := range cluster.TasksOf(p.unit) {
+		if one := &p.stays[task]; takeIfFree(s.pool.Index, one.Shape, one.Place) {
+			milli += d.Sets[set].Charge.Of(0)
 		}
 	}
 	s.pool.Index.Undo(m)

@@ -83,7 +83,7 @@ func (h *homecoming) mayRunOn(i int32) bool {
 	return !slices.ContainsFunc(seats, func(one cluster.Seat) bool {
 		place := one.Place(w)
 		place.Pipelined = place.Pipelined && w.Booking().StoodAt(i, one.Set, place, cluster.Running) == cluster.None
-		return !x.Fits(h.shapeOf(i, &one), place) || x.Take(h.shapeOf(i, &one), place) != nil
+		return !takeIfFree(x, h.shapeOf(i, &one), place)
 	})
 }
 
@@ -405,35 +405,30 @@ func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.U
 		return nil
 	}
 	l := &w.Live[k.Live]
-	homes, next := slices.Clone(w.Holdings[l.From:l.To]), 0 // each of one task
+	homes := slices.Clone(w.Holdings[l.From:l.To]) // each of one task
 	claims, m := slices.Clone(s.places), x.Mark()
-	for set, n := range unit.Add {
-		for range n {
-			place := &s.places[next]
-			next++
-			if !place.Pipelined {
-				continue
-			}
-			home := slices.IndexFunc(homes, func(h cluster.Holding) bool {
-				return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
-			})
-			if home < 0 {
-				continue
-			}
-			homes = slices.Delete(homes, home, home+1)
-			now, shape := *place, d.Sets[set].Placed
-			if now.Pipelined = false; x.Give(shape, *place) != nil {
-				return errUnsound
-			}
-			if !x.Fits(shape, now) {
-				x.Undo(m)
-				s.places = append(s.places[:0], claims...)
-				return nil
-			}
-			if *place = now; x.Take(shape, now) != nil {
-				return errUnsound
-			}
+	for task, set := range cluster.TasksOf(unit) {
+		place := &s.places[task]
+		if !place.Pipelined {
+			continue
 		}
+		home := slices.IndexFunc(homes, func(h cluster.Holding) bool {
+			return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
+		})
+		if home < 0 {
+			continue
+		}
+		homes = slices.Delete(homes, home, home+1)
+		now, shape := *place, d.Sets[set].Placed
+		if now.Pipelined = false; x.Give(shape, *place) != nil {
+			return errUnsound
+		}
+		if !takeIfFree(x, shape, now) {
+			x.Undo(m)
+			s.places = append(s.places[:0], claims...)
+			return nil
+		}
+		*place = now
 	}
 	x.Commit(m)
 	return nil

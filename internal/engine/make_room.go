@@ -354,9 +354,7 @@ func (s preempting) placeDue(f *cluster.Form, d *cluster.Definition, b *preempt.
 
 // startFor starts the unit in the journals only.
 func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) bool {
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
+	defer s.tries()()
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}

@@ -255,10 +255,9 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return p != nil && bound(p)
 	})
 	if some || trial { // while room is made nothing else is tried
-		before := s.trial
-		s.trial = true // what is refused here is refused beside what is held
+		tried := s.tries() // what is refused here is refused beside what is held
 		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
-		s.trial = before
+		tried()
 		x.Undo(free)
 		if found || err != nil {
 			return charge, found, cmp.Or(err, s.takeAll(d, unit))
@@ -280,13 +279,9 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 
 // takeAll takes the places that were found for a unit.
 func (s promising) takeAll(d *cluster.Definition, unit gang.Unit) error {
-	at := 0
-	for set, n := range unit.Add {
-		for range n {
-			if err := s.pool.Index.Take(d.Sets[set].Placed, s.places[at]); err != nil {
-				return err
-			}
-			at++
+	for task, set := range cluster.TasksOf(unit) {
+		if err := s.pool.Index.Take(d.Sets[set].Placed, s.places[task]); err != nil {
+			return err
 		}
 	}
 	return nil

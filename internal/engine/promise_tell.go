@@ -317,19 +317,16 @@ func (s telling) heldByEach() map[int32][]int64 {
 	inTime := slices.Clone(s.promises.list)
 	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range inTime {
-		d, held, at := w.Definition(&w.Works[p.work], p.form), make([]int64, s.pool.Plain), 0
+		d, held := w.Definition(&w.Works[p.work], p.form), make([]int64, s.pool.Plain)
 		found := p.stays
 		if p.asFound != nil {
 			found = p.asFound
 		}
-		for set, n := range p.unit.Add {
-			for range n {
-				one := &found[at]
-				if at++; x.Fits(one.Shape, one.Place) && x.Take(one.Shape, one.Place) == nil {
-					for _, a := range s.pool.ChargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
-						if int(a.Resource) < s.pool.Plain {
-							held[a.Resource] += a.Value
-						}
+		for task, set := range cluster.TasksOf(p.unit) {
+			if one := &found[task]; takeIfFree(x, one.Shape, one.Place) {
+				for _, a := range s.pool.ChargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
+					if int(a.Resource) < s.pool.Plain {
+						held[a.Resource] += a.Value
 					}
 				}
 			}

@@ -120,7 +120,7 @@ func moveTogether(o *cluster.OutUnit, s *Solver, seats []cluster.Seat, d *cluste
 			one.Pipelined = o.Seats[at].Pipelined
 		}
 		shape, place := d.Sets[one.Set].Placed, one.Place(s.world)
-		if place != was && (s.pool.Index.Give(shape, was) != nil || !s.pool.Index.Fits(shape, place) || s.pool.Index.Take(shape, place) != nil) {
+		if place != was && (s.pool.Index.Give(shape, was) != nil || !takeIfFree(s.pool.Index, shape, place)) {
 			return false
 		}
 	}
@@ -193,9 +193,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	if again := s.seatsAgain(u); again != nil { // it has been placed with what it builds on
 		return s.movedGPUs(u, again), true
 	}
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
+	defer s.tries()()
 	units := s.movingWith(u)
 	o := together(units)
 	_, ok := s.pool.Tree.Check(int(u.Leaf), o.Unit.Charge, u.NonPreemptible)

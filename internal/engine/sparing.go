@@ -36,7 +36,7 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 	})
 	defer x.Undo(m)
 	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
-		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
+		return !takeIfFree(x, one.Shape, one.Place)
 	})
 }
 

@@ -316,7 +316,7 @@ func (s *awaiting) fitsBeside(one *goer) bool {
 	m := x.Mark()
 	defer x.Undo(m)
 	return !slices.ContainsFunc(s.p.stays, func(own placement.Stay) bool {
-		return anyOn(one.stays, own.Place.Node) && (!x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil)
+		return anyOn(one.stays, own.Place.Node) && !takeIfFree(x, own.Shape, own.Place)
 	})
 }
 
