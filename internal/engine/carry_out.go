@@ -129,7 +129,7 @@ func restatus(w *cluster.World, i int32, out *cluster.OutUnit, code cluster.Code
 		return
 	}
 	k.Status = cluster.Waiting
-	if k.Live >= 0 && w.Live[k.Live].Leaving > 0 {
+	if k.IsLeaving(w) {
 		k.Status = cluster.WaitsForLeavers
 	}
 	if code != cluster.Consolidated && endsWith(w.Booking(), k) {

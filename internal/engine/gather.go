@@ -141,16 +141,13 @@ func (s gathering) sparesOthers(p *promise) bool {
 		s.promises.add(p)
 		defer s.promises.remove(p)
 	}
-	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
+	behind := s.promises.profile.Behinds(p.work)
 	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other.work != p.work && len(s.promises.profile.Held(other.work)) > 0 && !s.sparing().standsStill(other)
 	})
 	s.promises.profile.Release(p.work)
 	p.tellWay(s.promises.profile, behind)
-	if len(before) > 0 {
-		s.promises.profile.Hold(p.work, before)
-	}
 	return leaves
 }
 
@@ -244,9 +241,7 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 		defer x.Undo(m)
 		for _, v := range nodes[:n] {
 			for _, one := range on[v] {
-				if x.Give(one.stay.Shape, one.stay.Place) != nil {
-					return false
-				}
+				_ = x.Give(one.stay.Shape, one.stay.Place) // it stands there
 			}
 		}
 		if !s.placeHeld(p, p.at) {
@@ -288,8 +283,8 @@ func (s gathering) stands(p *promise) bool {
 	for i := range p.stays {
 		v := p.stays[i].Place.Node
 		for _, one := range on[v] {
-			if !empty[v] && x.Give(one.stay.Shape, one.stay.Place) != nil {
-				return false
+			if !empty[v] {
+				_ = x.Give(one.stay.Shape, one.stay.Place) // it stands there
 			}
 		}
 		empty[v] = true

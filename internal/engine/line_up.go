@@ -143,12 +143,8 @@ func (s enqueuing) nextAgain(at int32) {
 
 // unfollow has a workload that has left its order be no part of a bucket of evicted ones.
 func (s enqueuing) unfollow(i int32) {
-	k := &s.world.Works[i]
-	if k.Bucket = max(k.Bucket, 0); s.isFirst(k) {
-		at := k.Bucket
-		if k.Bucket = 0; s.like[at-1].again.open {
-			s.nextAgain(at)
-		}
+	if k := &s.world.Works[i]; k.Bucket < 0 || s.isFirst(k) {
+		k.Bucket = 0
 	}
 }
 

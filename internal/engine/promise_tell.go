@@ -201,9 +201,7 @@ func (s telling) standsWithout(p *promise, i int32, tasks []*cluster.Seat) bool 
 	m := x.Mark()
 	defer x.Undo(m)
 	for _, one := range tasks {
-		if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
-			return false
-		}
+		_ = x.Give(d.Sets[one.Set].Placed, one.Place(w)) // it stands there
 	}
 	return s.stands(p)
 }
@@ -217,9 +215,7 @@ func (s telling) standsAlone(p *promise, there map[int32][]*cluster.Seat, others
 	for i, tasks := range there { // each for itself: order cannot matter
 		d := w.Definition(&w.Works[i], w.Works[i].Current)
 		for _, one := range tasks {
-			if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
-				return false
-			}
+			_ = x.Give(d.Sets[one.Set].Placed, one.Place(w)) // it stands there
 		}
 	}
 	for _, other := range others {

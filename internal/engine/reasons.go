@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
-	"github.com/allotsched/allot/internal/difference"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -27,7 +26,7 @@ func ShownForm(w *cluster.World, k *cluster.Work) int16 {
 		return k.Current
 	case k.Status == cluster.WaitsForLeavers:
 		return leavingForm(k, w)
-	case isTied(w, k) && !isOut(w, k):
+	case isTied(w, k):
 		return k.Current
 	}
 	return 0
@@ -43,11 +42,6 @@ func leavingForm(k *cluster.Work, w *cluster.World) int16 {
 		}
 	}
 	return k.Current
-}
-
-// isOut says whether the solve has taken all that the workload held.
-func isOut(w *cluster.World, k *cluster.Work) bool {
-	return k.Status == cluster.Waiting && !w.Holds(k)
 }
 
 // Reasons are why workload i waits; none if it does not.
@@ -100,11 +94,7 @@ func Reasons(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 func refusedBy(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 	k := &w.Works[i]
 	if isTied(w, k) {
-		reasons, err := solverOf(w, k, k.Current).diagnosis().explain(i, k.Current)
-		if len(reasons) == 0 && isOut(w, k) { // it starts with other tasks when these have left (S5)
-			reasons = waitsOf(w, k, cluster.Leaving, difference.Of(w).RanOf(i))
-		}
-		return reasons, err
+		return solverOf(w, k, k.Current).diagnosis().explain(i, k.Current)
 	}
 	if len(k.Others) == 0 {
 		return solverOf(w, k, 0).diagnosis().explain(i, 0)
@@ -116,9 +106,6 @@ func refusedBy(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 			return nil, err
 		}
 		all = append(all, some...)
-	}
-	if len(all) == 0 && wasEvicted(k, w) {
-		all = waitsOf(w, k, cluster.Leaving, difference.Of(w).RanOf(i))
 	}
 	slices.SortStableFunc(all, byCode)
 	return all, nil

@@ -63,9 +63,6 @@ func (l *keptLine) witnessOf(at int32) int32 {
 // whatever starts before it has its turn no less.
 func (l *keptLine) mayStart(k *waitingClass) bool {
 	q := l.pool
-	if k.above && !q.pool.Definitions[k.definition].Elastic {
-		return false
-	}
 	return q.hasPlace(k.definition, k.above) && q.admits(k, q.solver.phase)
 }
 

@@ -448,9 +448,6 @@ func (s *awaiting) makesWayByThen(one *cluster.Seat, i int32) bool {
 
 // noteAside notes for which others who have begun somebody makes way that is gone.
 func (s *awaiting) noteAside(g *goer, one *cluster.Seat, stay placement.Stay) {
-	if len(s.beside) == 0 {
-		return
-	}
 	for _, other := range s.beside[len(s.beside)-1].begun {
 		if s.behind().stepsAside(one, g.work, other) {
 			if g.aside == nil {
