@@ -297,25 +297,6 @@ func NextUnit(d *cluster.Definition, held []int32) (gang.Unit, gang.Verdict) {
 	return gang.Unit{}, gang.Verdict{Kind: gang.Complete, Set: -1}
 }
 
-// passOver lets the pool's best workload wait until its preferred form, in a
-// pool that waits too, is decided.
-func (s enqueuing) passOver() {
-	for _, order := range [...]*queue.Queues{s.apart, s.main} {
-		if order == nil {
-			continue
-		}
-		if leaf, it, ok := order.Best(); ok {
-			s.putOff(order, leaf, it)
-			return
-		}
-	}
-}
-
-func (s enqueuing) putOff(order *queue.Queues, leaf int, it queue.Item) {
-	order.Remove(leaf, it)
-	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
-}
-
 // fill puts the items into the orders, leaf by leaf; of those that are alike
 // only the first.
 func (s *Solver) fill() {
@@ -437,20 +418,6 @@ func onlyMoves(w *cluster.World, i int32) bool {
 		return one.Claimed && !w.Holdings[one.Origin].Begun
 	})
 }
-
-// nextForm is the first form from f on that has a unit to start; the last form
-// if none has.
-func nextForm(w *cluster.World, k *cluster.Work, f int16) int16 {
-	for int(f) < len(k.Others) && !w.Definition(k, f).Verdict.OK {
-		f++
-	}
-	return f
-}
-
-// isTied says whether the workload cannot change its form (G5): some task of it runs or is
-// claimed in the one it has. A claim that it has lost does not tie it, nor does what leaves and
-// waits again: behind that it may claim a place in any form (S5).
-func isTied(w *cluster.World, k *cluster.Work) bool { return w.Holds(k) }
 
 // itemOf is the pending item of the workload's form, if it has a unit to start.
 func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
