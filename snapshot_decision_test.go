@@ -295,6 +295,27 @@ func TestSnapshotHistory(t *testing.T) {
 	}
 }
 
+// What a follower keeps of workloads that have gone is cleared away from time to time, and it decides then as it did.
+func TestSnapshotClearsAway(t *testing.T) {
+	one := []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}
+	s := mustSnapshot(t, &allot.State{
+		Nodes:     []allot.Node{{ID: "n0", Devices: make([]allot.Device, 3)}},
+		Workloads: []allot.Workload{{ID: "runs", PodSets: one, Tasks: []allot.Task{{Node: "n0", Devices: []int{2}}}}, {ID: "waits", PodSets: one}},
+	})
+	for step := range 4_300 {
+		comes := allot.Workload{ID: fmt.Sprint("w", step), PodSets: one, Tasks: []allot.Task{{Node: "n0", Devices: []int{step % 2}}}}
+		change := allot.Change{Workloads: []allot.Workload{comes}}
+		if step > 0 {
+			change.Remove.Workloads = []string{fmt.Sprint("w", step-1)}
+		}
+		s = mustWith(t, s, change)
+		d := mustDecide(t, s)
+		if got := fmt.Sprint(d.Actions()[0].Workload, d.Actions()[0].Tasks[0].Devices); got != fmt.Sprint("waits", []int{1 - step%2}) || !d.Incremental() {
+			t.Fatalf("step %d: %s starts, incremental %v", step, got, d.Incremental())
+		}
+	}
+}
+
 // O1: of workloads that come at once, and differ in nothing but their IDs, the
 // lower ID goes first, beside whom of the others it may come.
 func TestWithNewcomersByID(t *testing.T) {

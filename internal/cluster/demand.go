@@ -77,9 +77,6 @@ func (c *Parts) Add(unit, n int64) {
 		return
 	}
 	i := slices.Index(partUnits[:], unit)
-	if i < 0 {
-		return
-	}
 	if c.count[i] += int32(n); c.count[i] != 0 {
 		c.Some |= 1 << i
 	} else {

@@ -37,18 +37,25 @@ func (w *World) Together(i int32) bool {
 }
 
 // Holds says whether the workload has tasks that run or are claimed.
-func (w *World) Holds(k *Work) bool {
-	for _, n := range w.Live[k.Live].Held {
+func (w *World) Holds(k *Work) bool { return w.CountsOf(k) != nil }
+
+// CountsOf is how many tasks of each pod set of the workload run or are claimed, nil if none does.
+func (w *World) CountsOf(k *Work) []int32 {
+	if k.Live < 0 {
+		return nil
+	}
+	held := w.Live[k.Live].Held
+	for _, n := range held {
 		if n > 0 {
-			return true
+			return held
 		}
 	}
-	return false
+	return nil
 }
 
 // Asks is what the item would add to use, for the order of queues (O2).
 func (w *World) Asks(k *Work, f int16) quota.Amounts {
-	if k.Live >= 0 && w.Holds(k) {
+	if w.Holds(k) {
 		return w.Live[k.Live].Asks
 	}
 	return w.Definition(k, f).Asks

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -62,24 +63,21 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 	last := int32(len(b.Commits) - 1)
 	first := len(b.Seats[i])
 	own := b.room(b.Seats[i], len(places))
-	next, ran, claimed := 0, w.Homes(i, Running), w.Homes(i, Claimed)
-	for set, n := range unit.Add {
-		for range n {
-			place := places[next]
-			next++
-			one := Seat{
-				TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
-				Origin:    -1, Commit: last, Admitted: w.Now, Pipelined: place.Pipelined, Until: until, Behind: behind,
-			}
-			if at := ran(int32(set), place); at != None { // there it stands as it did
-				one.Behind = w.Holdings[at].Behind
-			} else if at := claimed(int32(set), place); at != None && behind == 0 { // it is the same claim
-				one.Behind = w.Holdings[at].Behind
-			}
-			own = append(own, one)
-			if k.Live >= 0 {
-				w.Live[k.Live].Held[set]++
-			}
+	ran, claimed := w.Homes(i, Running), w.Homes(i, Claimed)
+	for task, set := range TasksOf(unit) {
+		place := places[task]
+		one := Seat{
+			TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
+			Origin:    -1, Commit: last, Admitted: w.Now, Pipelined: place.Pipelined, Until: until, Behind: behind,
+		}
+		if at := ran(int32(set), place); at != None { // there it stands as it did
+			one.Behind = w.Holdings[at].Behind
+		} else if at := claimed(int32(set), place); at != None && behind == 0 { // it is the same claim
+			one.Behind = w.Holdings[at].Behind
+		}
+		own = append(own, one)
+		if k.Live >= 0 {
+			w.Live[k.Live].Held[set]++
 		}
 	}
 	w.number(i, own, first)
@@ -89,6 +87,21 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 	b.Seats[i] = own
 	w.noteGrowth(i, own, first)
 	NoteAtOnce(w.World, i, own[first:])
+}
+
+// TasksOf goes through the tasks of a unit in the order of their places: the number of each, and its pod set.
+func TasksOf(unit gang.Unit) iter.Seq2[int, int] {
+	return func(yield func(task, set int) bool) {
+		task := 0
+		for set, n := range unit.Add {
+			for range n {
+				if !yield(task, set) {
+					return
+				}
+				task++
+			}
+		}
+	}
 }
 
 // noteGrowth counts where rows stand that a workload with constraints has grown by, those from the

@@ -257,7 +257,7 @@ func (w Booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
 		},
-		Leaf: f.Queue, Owner: k.Owner, Rooted: k.Live >= 0 && w.Live[k.Live].Leaving > 0,
+		Leaf: f.Queue, Owner: k.Owner, Rooted: k.IsLeaving(w.World),
 		Tasks: w.newUnitTasks(countSeats(seats, step)),
 	}
 	u.Started = true

@@ -199,6 +199,14 @@ type Definition struct {
 	Part   int64
 }
 
+// StrategyFor is how a node is chosen for a task of one of its pod sets.
+func (d *Definition) StrategyFor(set *Shape) placement.Strategy {
+	if set.GPUs > 0 {
+		return d.Place.GPU
+	}
+	return d.Place.CPUOnly
+}
+
 // HasOneStart says whether there is one unit alone by which a workload that holds nothing starts: there is no choice,
 // or it halves, and starts as it asks before it is content with less (L2).
 func (d *Definition) HasOneStart() bool { return !d.Unsure || len(d.Ladder) > 0 }

@@ -188,7 +188,7 @@ func (w Difference) TellTaken(d *cluster.Decision, a *cluster.Action, v *cluster
 			v.Reservation = cluster.Reserving(w).ReservedFrom(a.Work)
 			return
 		}
-		v.Have, v.Need = w.RanOf(a.Work), leastOf(w.Definition(&w.Works[a.Work], a.Form))
+		v.Have, v.Need = w.ranOf(a.Work), leastOf(w.Definition(&w.Works[a.Work], a.Form))
 		return
 	}
 	t := basisOf(w.Room, w.Room.Takings[chain[0]])
@@ -246,8 +246,8 @@ func (w Difference) takerOf(t *cluster.Taking) cluster.Taker {
 	return out
 }
 
-// RanOf is how many tasks of the workload ran before anything was decided.
-func (w Difference) RanOf(work int32) (n int64) {
+// ranOf is how many tasks of the workload ran before anything was decided.
+func (w Difference) ranOf(work int32) (n int64) {
 	l := &w.Live[w.Works[work].Live]
 	for at := l.From; at < l.To; at++ {
 		if h := &w.Holdings[at]; h.Phase == cluster.Running && !h.Fresh {

@@ -163,7 +163,7 @@ func (w Difference) costToLeave(a *cluster.Action) int64 {
 // standsBefore is how many tasks of the workload run when the moves begin: what ran, and what
 // has started where it was claimed and stays there (S4).
 func standsBefore(w Difference, work int32) int64 {
-	n := w.RanOf(work)
+	n := w.ranOf(work)
 	for at := range w.Room.Seats[work] {
 		if s := &w.Room.Seats[work][at]; s.Origin >= 0 && s.Commit < 0 && w.Holdings[s.Origin].Fresh {
 			n++

@@ -98,7 +98,7 @@ func (w Dividing) tallyTasks(index int32) []int64 {
 
 // mixForm is the form with which a workload counts, and what it holds of that.
 func (w Dividing) mixForm(k *cluster.Work, from cluster.MixSource) (form int16, held []int32) {
-	if from == cluster.MixBoth || k.Live < 0 || !w.Holds(k) {
+	if from == cluster.MixBoth || !w.Holds(k) {
 		return 0, nil
 	}
 	return k.Current, w.Live[k.Live].Held

@@ -180,7 +180,7 @@ func (w Dividing) asksIn(k *cluster.Work, i int16) bool {
 	}
 	f := w.FormOf(k, i)
 	bare := w.Pools[f.Pool].Bare
-	return bare.KnownPossible(f.Definition) || k.Live >= 0 && k.Current == i && w.Holds(k) || bare.Possible(f.Definition)
+	return bare.KnownPossible(f.Definition) || k.Current == i && w.Holds(k) || bare.Possible(f.Definition)
 }
 
 // AsksBecause says whether a workload that has gone, or come back, asks only while it is there.

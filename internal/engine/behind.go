@@ -51,10 +51,9 @@ func (s behind) hasComeFor(p *promise) bool {
 // stepsAside says whether a seat of a workload is where something is promised, behind that: it
 // has taken the place so, or was trusted to have left, and has passed whom it is promised to.
 // Nobody steps aside for one from whom it would have the places back at once (M5): of one leaf for one that stands
-// after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and has
-// lost the places again to the better right of such as had (M9), nor while it leaves another place and can take back nothing
-// by its right (S5); but for a workload for which places are gathered the
-// time is yet to come (B8).
+// after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and
+// has lost the places again to the better right of such as had (M9), nor while it leaves another place and can take
+// back nothing by its right (S5); but for a workload for which places are gathered the time is yet to come (B8).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
@@ -186,10 +185,9 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 			other := s.promising().of(holder)
 			return other != nil && others(other)
 		})
-		before := s.trial
-		s.trial = true // what is refused here is refused beside what is held
+		tried := s.tries() // what is refused here is refused beside what is held
 		charge, found, err := s.placeAnywhere(f, d, unit, with, asks)
-		s.trial = before
+		tried()
 		x.Undo(m)
 		if err != nil {
 			return nil, false, err
@@ -231,25 +229,20 @@ func (s behind) leavesTo(p *promise, work int32, d *cluster.Definition, unit gan
 	x, some := s.pool.Index, false
 	m := x.Mark()
 	defer x.Undo(m)
-	at, home := 0, s.world.Booking().Homes(work, cluster.Running)
-	for set, n := range unit.Add {
-		for range n {
-			place := s.places[at]
-			at++
-			if stands := home(int32(set), place) != cluster.None; p.overlaps(place.Node, place.Devices) && (!stands || p.gathers) {
-				if stands {
-					continue // where places are gathered it is until it goes (B8)
-				}
-				some = true
-				if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
-					return false
-				}
-				continue
+	home := s.world.Booking().Homes(work, cluster.Running)
+	for task, set := range cluster.TasksOf(unit) {
+		place := s.places[task]
+		if stands := home(int32(set), place) != cluster.None; p.overlaps(place.Node, place.Devices) && (!stands || p.gathers) {
+			if stands {
+				continue // where places are gathered it is until it goes (B8)
 			}
-			if x.Take(d.Sets[set].Placed, place) != nil {
+			some = true
+			if slices.ContainsFunc(s.promises.list, func(other *promise) bool { return other != p && other.overlaps(place.Node, place.Devices) }) {
 				return false
 			}
+			continue
 		}
+		_ = x.Take(d.Sets[set].Placed, place) // it was found free
 	}
 	if !some {
 		return false

@@ -140,12 +140,9 @@ func (s reprieving) keepSomeByClass(o *cluster.OutUnit, seats []cluster.Seat, d 
 		homeless = append(homeless, at)
 	}
 	for _, at := range homeless {
-		shape, strategy := &d.Sets[seats[at].Set], d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
+		shape := &d.Sets[seats[at].Set]
 		narrow := s.narrowed(f, shape, nil)
-		place, ok := s.nodes().Find(narrow, strategy)
+		place, ok := s.nodes().Find(narrow, d.StrategyFor(shape))
 		if !ok || p.Index.Take(narrow, place) != nil {
 			return false
 		}

@@ -243,9 +243,6 @@ func (s enqueuing) usesOf(d *cluster.Definition) *uses {
 	}
 	out := &uses{}
 	for set := range d.Sets {
-		if d.Counts[set] == 0 {
-			continue
-		}
 		one := use{d.Sets[set].GPUs > 0, make([]bool, len(s.pool.Nodes)), make([]uint64, len(s.pool.Nodes))}
 		for v := range s.pool.Nodes {
 			vacant := placement.Vacant(s.pool.Index, d.Sets[set].Placed, int32(v))

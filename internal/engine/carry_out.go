@@ -37,9 +37,7 @@ func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.P
 		if err := s.take(c, it.ID, code); err != nil {
 			return err
 		}
-		if s.due != 0 {
-			s.behind().leave(u.Work, w.Room.Out[len(w.Room.Out)-1].Seats, it.ID)
-		}
+		s.behind().leave(u.Work, w.Room.Out[len(w.Room.Out)-1].Seats, it.ID)
 	}
 	if started, err := s.begun(k, it, at, b); err != nil || !started {
 		return cmp.Or(err, errUnsound)
@@ -116,10 +114,7 @@ func (s *Solver) take(c preempt.Justification, preemptor int32, code cluster.Cod
 	p.Freed++
 	p.Changes++
 	s.decision.Work.Evicted++
-	s.main.Touch(int(u.Leaf))
-	if s.apart != nil {
-		s.apart.Touch(int(u.Leaf))
-	}
+	s.touch(int(u.Leaf))
 	return nil
 }
 
@@ -134,7 +129,7 @@ func restatus(w *cluster.World, i int32, out *cluster.OutUnit, code cluster.Code
 		return
 	}
 	k.Status = cluster.Waiting
-	if k.Live >= 0 && w.Live[k.Live].Leaving > 0 {
+	if k.IsLeaving(w) {
 		k.Status = cluster.WaitsForLeavers
 	}
 	if code != cluster.Consolidated && endsWith(w.Booking(), k) {

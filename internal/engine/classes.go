@@ -52,10 +52,8 @@ func (s *Solver) placeInOrder(f *cluster.Form, d *cluster.Definition, unit gang.
 	s.places = slices.Grow(s.places[:0], int(tasks))[:tasks]
 	total = slices.Clone(asks)
 	for _, set := range order {
-		shape, strategy := &d.Sets[set], d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
+		shape := &d.Sets[set]
+		strategy := d.StrategyFor(shape)
 		own := s.places[begin[set] : begin[set]+unit.Add[set]]
 		fits, ok := fitByClass(s, f, d.Gang.Set(set), shape, strategy, own)
 		for i := range own {
@@ -222,17 +220,13 @@ func (s *Solver) withClasses(d *cluster.Definition, unit gang.Unit, asks quota.A
 	if !s.pool.Classed() {
 		return asks, nil
 	}
-	total, next := slices.Clone(asks), 0
-	for set, n := range unit.Add {
-		shape := &d.Sets[set]
-		for range n {
-			node := &s.world.Nodes[s.pool.Nodes[places[next].Node]]
-			classes := s.pool.ChargeOf(shape, node, places[next].Devices)[len(shape.Charge):]
-			next++
-			var err error
-			if total, err = total.AddScaled(classes, 1); err != nil {
-				return nil, err
-			}
+	total := slices.Clone(asks)
+	for task, set := range cluster.TasksOf(unit) {
+		shape, place := &d.Sets[set], &places[task]
+		classes := s.pool.ChargeOf(shape, &s.world.Nodes[s.pool.Nodes[place.Node]], place.Devices)[len(shape.Charge):]
+		var err error
+		if total, err = total.AddScaled(classes, 1); err != nil {
+			return nil, err
 		}
 	}
 	return total, nil

@@ -219,8 +219,8 @@ func runPhase(w *cluster.World, d *cluster.Decision, now attempt) error {
 
 // runPass gives every waiting workload its turn, all pools together: a pool
 // whose next workload prefers a form in another pool waits for that one. A form
-// that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload over until
-// the preferred form is decided.
+// that a block keeps back hands on to the next. Where pools wait for each other, the first by ID passes its workload
+// over until the preferred form is decided.
 func runPass(w *cluster.World, d *cluster.Decision) error {
 	for !d.Restart {
 		progress := false

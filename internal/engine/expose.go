@@ -81,29 +81,30 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 
 // takesOnce is the first of some claimants that has a reclaim which takes what ran before once a unit has some places,
 // or nil.
-func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (by *preempt.Preemptor, err error) {
+func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (*preempt.Preemptor, error) {
 	w := s.world
 	w.Journal.Keep(w, it.ID)
 	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
 	own := k.Current
 	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
 	reenter(w, it.ID)
+	defer func() {
+		w.Room.Seats[it.ID], k.Current = before, own
+		reenter(w, it.ID)
+	}()
 	for _, b := range able {
-		exposed, wrong := s.takesWhatRan(b, it, f)
-		if err = wrong; exposed {
-			by = b
-		}
-		if exposed || err != nil {
-			break
+		switch exposed, err := s.takesWhatRan(b, it, f); {
+		case err != nil:
+			return nil, err
+		case exposed:
+			return b, nil
 		}
 	}
-	w.Room.Seats[it.ID], k.Current = before, own
-	reenter(w, it.ID)
-	return by, err
+	return nil, nil
 }
 
-// mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or, where
-// lower priority of its own queue makes way besides (R11), in that.
+// mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or,
+// where lower priority of its own queue makes way besides (R11), in that.
 func (s exposing) mayCost(b *preempt.Preemptor, leaf int32) bool {
 	return s.ranBeside(leaf) || s.ranBeside(b.Leaf) && slices.Contains(s.reclaims(b), preempt.ReclaimAndPreempt)
 }
@@ -148,15 +149,14 @@ func (s exposing) claimant(it queue.Item, starts int32) (*preempt.Preemptor, err
 	if it.ID == starts || k.Current != it.Form || !waits || !d.Verdict.OK {
 		return nil, nil
 	}
-	unit := d.Unit
-	held := k.Live >= 0 && w.Holds(k)
-	if held {
+	unit, held := d.Unit, w.CountsOf(k)
+	if held != nil {
 		var verdict gang.Verdict
-		if unit, verdict = NextUnit(d, w.Live[k.Live].Held); !verdict.OK {
+		if unit, verdict = NextUnit(d, held); !verdict.OK {
 			return nil, nil
 		}
 	}
-	asks, err := s.unitAsks(d, unit, !held)
+	asks, err := s.unitAsks(d, unit, held == nil)
 	if err != nil || s.preempting().beyondHelp(f, asks) {
 		return nil, err
 	}
@@ -207,16 +207,12 @@ func (s exposing) reclaims(b *preempt.Preemptor) []preempt.Mode {
 // were found for it.
 func (s exposing) withPlaces(seats []cluster.Seat, unit gang.Unit, places []placement.Place) []cluster.Seat {
 	seats = slices.Clone(seats)
-	next := 0
-	for set, n := range unit.Add {
-		for range n {
-			place := places[next]
-			next++
-			seats = append(seats, cluster.Seat{
-				TaskPlace: cluster.TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
-				Origin:    -1, Pipelined: place.Pipelined, Commit: int32(len(s.world.Room.Commits)), Admitted: s.world.Now, Until: s.cut,
-			})
-		}
+	for task, set := range cluster.TasksOf(unit) {
+		place := places[task]
+		seats = append(seats, cluster.Seat{
+			TaskPlace: cluster.TaskPlace{Set: int32(set), Index: int32(len(seats)), Node: s.pool.Nodes[place.Node], Devices: place.Devices},
+			Origin:    -1, Pipelined: place.Pipelined, Commit: int32(len(s.world.Room.Commits)), Admitted: s.world.Now, Until: s.cut,
+		})
 	}
 	return seats
 }
@@ -251,7 +247,8 @@ func (s exposing) takesWhatRan(b *preempt.Preemptor, it queue.Item, f *cluster.F
 	return false, nil
 }
 
-// wouldEnd says whether the workload of a victim would end for good with it, were what has started in this solve to run.
+// wouldEnd says whether the workload of a victim would end for good with it, were what has started in this solve to
+// run.
 func (s exposing) wouldEnd(c preempt.Justification) bool {
 	u := s.pool.Room.Unit(c.Victim)
 	k := &s.world.Works[u.Work]
@@ -272,14 +269,9 @@ func (s exposing) takesThePlace(u *preempt.Unit, it queue.Item, f *cluster.Form)
 
 // giveBack frees the places of a unit that may not start after all.
 func (s exposing) giveBack(d *cluster.Definition, unit gang.Unit) error {
-	next := 0
-	for set, n := range unit.Add {
-		for range n {
-			place := s.places[next]
-			next++
-			if err := s.pool.Index.Give(d.Sets[set].Placed, place); err != nil {
-				return err
-			}
+	for task, set := range cluster.TasksOf(unit) {
+		if err := s.pool.Index.Give(d.Sets[set].Placed, s.places[task]); err != nil {
+			return err
 		}
 	}
 	s.promising().settles()
@@ -304,7 +296,7 @@ func (s exposing) exposureOf(i int32, asked question) (cluster.Verdict, bool) {
 	for _, one := range s.exposures {
 		k := &s.world.Works[one.work]
 		f := s.world.FormOf(k, one.why.Form)
-		like := (k.Live < 0 || !s.world.Holds(k)) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
+		like := !s.world.Holds(k) && f.Definition == asked.definition && f.Queue == asked.queue && f.NonPreemptible == asked.nonPreemptible
 		if one.work == i || like && one.why.Form == asked.form {
 			return one.why, true
 		}

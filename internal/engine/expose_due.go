@@ -9,10 +9,10 @@ import (
 	"github.com/allotsched/allot/queue"
 )
 
-// exposesWhenDue says whether somebody would have a right to what ran, once those have gone who stand behind a unit that is
-// beyond its own lines, and that has started (M9): a workload that was refused within its lines, or one of those, which
-// waits again. The former is tried, and of the latter it is a bound, which does not hinder a workload whose time has come:
-// its promise is laid anew once it has lost the places again (B7).
+// exposesWhenDue says whether somebody would have a right to what ran, once those have gone who stand behind a unit
+// that is beyond its own lines, and that has started (M9): a workload that was refused within its lines, or one of
+// those, which waits again. The former is tried, and of the latter it is a bound, which does not hinder a workload
+// whose time has come: its promise is laid anew once it has lost the places again (B7).
 func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
 	p := s.pool
 	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
@@ -100,8 +100,8 @@ func (s exposing) vacated(gone []preempt.Justification) (before map[int32][]clus
 	}
 }
 
-// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload than
-// those that go.
+// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload
+// than those that go.
 func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
 	w, p := s.world, s.pool
 	return slices.ContainsFunc(w.Holdings, func(h cluster.Holding) bool {

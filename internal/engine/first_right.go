@@ -12,7 +12,8 @@ import (
 
 // borrows says whether a seat, of a form that it is in, is of what is lent, at the time, by a
 // reservation of which the other, in this form, is a member and its own workload is not. The other may use all that the
-// seat is of. Where devices are reserved, and not their node, that one has a first right to something which asks for some.
+// seat is of. Where devices are reserved, and not their node, that one has a first right to something which asks for
+// some.
 func (s behind) borrows(one *cluster.Seat, own *cluster.Definition, work int32, form int16) bool {
 	if len(s.pool.Reserved) == 0 {
 		return false
@@ -87,10 +88,7 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	if !promised && !s.lends(d) {
 		return false, nil
 	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
 	if held == nil && !promised && s.stayed[asked].Stands(p) {
 		s.decision.Work.Remembered++
@@ -100,8 +98,8 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	s.due, s.victims, s.rest = at+1, s.victims[:0], s.rest[:0]
 	made, err := s.preempting().makeRoomForAny(k, it, at, held)
 	s.due = 0
-	for _, victim := range s.victims {
-		if made {
+	if made {
+		for _, victim := range s.victims {
 			s.served[servedBy{it.ID, seats, victim, 0}] = true
 		}
 	}
@@ -111,16 +109,14 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 	return made, err
 }
 
-// lacksNoPlace says whether a unit for which those are to go that borrow what is lent finds places beside them: its
+// findsPlaceBeside says whether a unit for which those are to go that borrow what is lent finds places beside them: its
 // first right is to these, and what else it waits for is no reason for anybody to go by that (B9).
-func (s behind) lacksNoPlace(f *cluster.Form, b *preempt.Preemptor) bool {
+func (s behind) findsPlaceBeside(f *cluster.Form, b *preempt.Preemptor) bool {
 	if s.comes(b.Work) {
 		return false
 	}
 	d := s.preempting().ownGround(b.Work, s.due-1)
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
+	defer s.tries()()
 	return s.preempting().undone(func() bool {
 		_, found, err := s.preempting().placeDue(f, d, b)
 		return found && err == nil
@@ -133,10 +129,13 @@ type leftPlace struct {
 	place placement.Place
 }
 
-// leave notes which of the seats that a workload leaves for the one that is due did not stand behind that one:
-// its right is to what did, and the rest is no more its than anybody's. What others have been promised of that is kept
-// for them by their promises.
+// leave notes which of the seats that a workload leaves for the one that is due, if one is, did not stand behind that
+// one: its right is to what did, and the rest is no more its than anybody's. What others have been promised of that is
+// kept for them by their promises.
 func (s behind) leave(i int32, seats []cluster.Seat, work int32) {
+	if s.due == 0 {
+		return
+	}
 	d := s.world.Definition(&s.world.Works[i], s.world.Works[i].Current)
 	for at := range seats {
 		one := &seats[at]
@@ -168,11 +167,14 @@ func (s behind) besideRest(work int32, do func() error) error {
 	}
 	closed := s.rest
 	defer func() { s.rest = closed[:before] }()
+	open := x.Mark()
 	for _, left := range closed {
 		if err := x.Take(left.shape, left.place); err != nil {
+			x.Undo(open)
 			return err
 		}
 	}
+	x.Commit(open)
 	err := do()
 	for _, left := range closed {
 		err = cmp.Or(err, x.Give(left.shape, left.place))
@@ -182,7 +184,8 @@ func (s behind) besideRest(work int32, do func() error) error {
 
 // A servedBy is a workload with so many places, for whom another has made way by this right. If it has lost the
 // places again to somebody's better one, that one does not make way for it once more in the same solve. Nor does one do
-// so that would give somebody a right to what ran, while nothing else starts: since is how often something has, plus one.
+// so that would give somebody a right to what ran, while nothing else starts: since is how often something has, plus
+// one.
 type servedBy struct {
 	work   int32
 	seats  int

@@ -201,16 +201,13 @@ func (s foreseeing) refusedNow(p *promise) bool {
 	if p.at > max(s.world.Now, 0) {
 		return false
 	}
-	d, x, at := s.openAt(p.work, p.form, p.at, p.unit.Tasks()), s.pool.Index, 0
+	d, x := s.openAt(p.work, p.form, p.at, p.unit.Tasks()), s.pool.Index
 	m := x.Mark()
 	defer x.Undo(m)
-	for set, n := range p.unit.Add {
-		for range n {
-			place := s.places[at]
-			place.Pipelined = false
-			if at++; !x.Fits(d.Sets[set].Placed, place) || x.Take(d.Sets[set].Placed, place) != nil {
-				return false
-			}
+	for task, set := range cluster.TasksOf(p.unit) {
+		place := s.places[task]
+		if place.Pipelined = false; !takeIfFree(x, d.Sets[set].Placed, place) {
+			return false
 		}
 	}
 	return true

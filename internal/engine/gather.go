@@ -141,16 +141,13 @@ func (s gathering) sparesOthers(p *promise) bool {
 		s.promises.add(p)
 		defer s.promises.remove(p)
 	}
-	before, behind := slices.Clone(s.promises.profile.Held(p.work)), s.promises.profile.Behinds(p.work)
+	behind := s.promises.profile.Behinds(p.work)
 	s.hold(p)
 	leaves := !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other.work != p.work && len(s.promises.profile.Held(other.work)) > 0 && !s.sparing().standsStill(other)
 	})
 	s.promises.profile.Release(p.work)
 	p.tellWay(s.promises.profile, behind)
-	if len(before) > 0 {
-		s.promises.profile.Hold(p.work, before)
-	}
 	return leaves
 }
 
@@ -244,9 +241,7 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 		defer x.Undo(m)
 		for _, v := range nodes[:n] {
 			for _, one := range on[v] {
-				if x.Give(one.stay.Shape, one.stay.Place) != nil {
-					return false
-				}
+				_ = x.Give(one.stay.Shape, one.stay.Place) // it stands there
 			}
 		}
 		if !s.placeHeld(p, p.at) {
@@ -265,9 +260,6 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 		} else {
 			low = middle + 1
 		}
-	}
-	if !fits(low) {
-		return nil
 	}
 	out := &gathered{places: found}
 	for _, place := range found {
@@ -291,14 +283,14 @@ func (s gathering) stands(p *promise) bool {
 	for i := range p.stays {
 		v := p.stays[i].Place.Node
 		for _, one := range on[v] {
-			if !empty[v] && x.Give(one.stay.Shape, one.stay.Place) != nil {
-				return false
+			if !empty[v] {
+				_ = x.Give(one.stay.Shape, one.stay.Place) // it stands there
 			}
 		}
 		empty[v] = true
 	}
 	return !slices.ContainsFunc(p.stays, func(own placement.Stay) bool {
-		return !x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil
+		return !takeIfFree(x, own.Shape, own.Place)
 	})
 }
 
@@ -366,10 +358,9 @@ func (s gathering) placeOffGathered(r reach, f *cluster.Form, d *cluster.Definit
 		s.pool.Index.Undo(free)
 		return s.placeAnywhere(f, d, unit, beside, asks)
 	}
-	before := s.trial
-	s.trial = true
+	tried := s.tries()
 	charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
-	s.trial = before
+	tried()
 	s.pool.Index.Undo(free)
 	if found && err == nil {
 		err = s.takeAll(d, unit)
@@ -415,15 +406,11 @@ func (s promising) mayHold(p *promise) bool {
 // leaving has left: when that is decides nothing.
 func (s promising) idle(p *promise) (milli int64) {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
-	at := 0
 	m := s.pool.Index.Mark()
 	s.gathering().leave()
-	for set, n := range p.unit.Add {
-		for range n {
-			one := &p.stays[at]
-			if at++; s.pool.Index.Fits(one.Shape, one.Place) && s.pool.Index.Take(one.Shape, one.Place) == nil {
-				milli += d.Sets[set].Charge.Of(0)
-			}
+	for task, set := range cluster.TasksOf(p.unit) {
+		if one := &p.stays[task]; takeIfFree(s.pool.Index, one.Shape, one.Place) {
+			milli += d.Sets[set].Charge.Of(0)
 		}
 	}
 	s.pool.Index.Undo(m)

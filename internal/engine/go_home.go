@@ -51,9 +51,6 @@ func (h homecoming) goHome() error {
 				continue
 			}
 			home, err := h.toFree(i, one)
-			if !home && err == nil {
-				home, err = h.toFreeOfAnother(i, one)
-			}
 			home = home || h.toItsGrowth(i, one)
 			if !home && err == nil {
 				home, err = h.toSharers(i, one)
@@ -77,14 +74,12 @@ func (h *homecoming) mayRunOn(i int32) bool {
 	defer x.Undo(m)
 	seats := w.Room.Seats[i]
 	for at := range seats {
-		if x.Give(h.shapeOf(i, &seats[at]), seats[at].Place(w)) != nil {
-			return false
-		}
+		_ = x.Give(h.shapeOf(i, &seats[at]), seats[at].Place(w)) // it has that
 	}
 	return !slices.ContainsFunc(seats, func(one cluster.Seat) bool {
 		place := one.Place(w)
 		place.Pipelined = place.Pipelined && w.Booking().StoodAt(i, one.Set, place, cluster.Running) == cluster.None
-		return !x.Fits(h.shapeOf(i, &one), place) || x.Take(h.shapeOf(i, &one), place) != nil
+		return !takeIfFree(x, h.shapeOf(i, &one), place)
 	})
 }
 
@@ -204,29 +199,6 @@ func (h *homecoming) alikePlace(i int32, one *cluster.Seat, shape placement.Shap
 	return place, found && one.Devices != 0 && !place.Pipelined && slices.Equal(classes(place.Devices), classes(one.Devices))
 }
 
-// toFreeOfAnother takes a task that moves to the free old place of another of its pod set
-// that moves, which it is from then on: they are alike.
-func (h *homecoming) toFreeOfAnother(i int32, one *cluster.Seat) (home bool, err error) {
-	w := h.solver.world
-	onItsNode := func(s *cluster.Seat) bool { return s.Node == w.Holdings[s.Origin].Node }
-	if onItsNode(one) {
-		return false, nil
-	}
-	for at := range w.Room.Seats[i] {
-		other := &w.Room.Seats[i][at]
-		// Whoever is on its own node keeps it: so each exchange brings one more home.
-		if other == one || other.Set != one.Set || other.Commit < 0 || !w.Booking().Ran(other) || onItsNode(other) {
-			continue
-		}
-		exchangeNames(one, other)
-		if home, err = h.toFree(i, one); home || err != nil {
-			return home, err
-		}
-		exchangeNames(one, other)
-	}
-	return false, nil
-}
-
 // toItsGrowth has a task that moves stay where it ran, if what its workload starts anew has that place: they are alike, and
 // change places. The plan would tell it so (M11), and until when who stands there is what promises go by (B4).
 func (h *homecoming) toItsGrowth(i int32, one *cluster.Seat) (home bool) {
@@ -332,13 +304,6 @@ func (h *homecoming) sharersOf(one *cluster.Seat) (sharers [64]int) {
 	return sharers
 }
 
-// exchangeNames has two seats of a pod set continue what the other did.
-func exchangeNames(a, b *cluster.Seat) {
-	a.Origin, b.Origin = b.Origin, a.Origin
-	a.Index, b.Index = b.Index, a.Index
-	a.Admitted, b.Admitted = b.Admitted, a.Admitted
-}
-
 // helped says whether somebody went for the workload: then its new place is what that
 // was good for.
 func (h *homecoming) helped(i int32) bool {
@@ -434,35 +399,30 @@ func runsOnAtHome(s *Solver, k *cluster.Work, d *cluster.Definition, unit gang.U
 		return nil
 	}
 	l := &w.Live[k.Live]
-	homes, next := slices.Clone(w.Holdings[l.From:l.To]), 0 // each of one task
+	homes := slices.Clone(w.Holdings[l.From:l.To]) // each of one task
 	claims, m := slices.Clone(s.places), x.Mark()
-	for set, n := range unit.Add {
-		for range n {
-			place := &s.places[next]
-			next++
-			if !place.Pipelined {
-				continue
-			}
-			home := slices.IndexFunc(homes, func(h cluster.Holding) bool {
-				return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
-			})
-			if home < 0 {
-				continue
-			}
-			homes = slices.Delete(homes, home, home+1)
-			now, shape := *place, d.Sets[set].Placed
-			if now.Pipelined = false; x.Give(shape, *place) != nil {
-				return errUnsound
-			}
-			if !x.Fits(shape, now) {
-				x.Undo(m)
-				s.places = append(s.places[:0], claims...)
-				return nil
-			}
-			if *place = now; x.Take(shape, now) != nil {
-				return errUnsound
-			}
+	for task, set := range cluster.TasksOf(unit) {
+		place := &s.places[task]
+		if !place.Pipelined {
+			continue
 		}
+		home := slices.IndexFunc(homes, func(h cluster.Holding) bool {
+			return h.Phase == cluster.Running && !h.Fresh && h.Set == int32(set) && w.Position[h.Node] == place.Node && h.Devices == place.Devices
+		})
+		if home < 0 {
+			continue
+		}
+		homes = slices.Delete(homes, home, home+1)
+		now, shape := *place, d.Sets[set].Placed
+		if now.Pipelined = false; x.Give(shape, *place) != nil {
+			return errUnsound
+		}
+		if !takeIfFree(x, shape, now) {
+			x.Undo(m)
+			s.places = append(s.places[:0], claims...)
+			return nil
+		}
+		*place = now
 	}
 	x.Commit(m)
 	return nil

@@ -39,7 +39,7 @@ func (t *Incremental) isSpecial(k *cluster.Work) bool {
 	w := t.world
 	d := w.Definition(k, 0)
 	return k.Status == cluster.Ending || len(k.Others) > 0 || len(d.Ladder) > 0 || d.Unsure && d.Elastic ||
-		k.Status == cluster.Waiting && k.Live >= 0 && w.Holds(k) ||
+		k.Status == cluster.Waiting && w.Holds(k) ||
 		slices.ContainsFunc(k.Tasks, func(task cluster.Holding) bool {
 			return task.Phase != cluster.Running || w.Outside(k, task.Node)
 		})

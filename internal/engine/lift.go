@@ -22,7 +22,6 @@ type freeStarts struct{ *Solver }
 // A lifted start is one that is out of the table, and what it takes to put it back.
 type lifted struct {
 	commit int32
-	kind   cluster.Kind
 	work   int32
 	own    []cluster.Seat // those of the start
 	// before and held are what the workload held, charge what is not charged now.
@@ -59,7 +58,7 @@ func (s freeStarts) lift(commit int32) (*lifted, error) {
 	w, p, c := s.world, s.pool, s.world.Room.Commits[commit]
 	k := &w.Works[c.Work]
 	d := w.Definition(k, c.Form)
-	out := &lifted{commit: commit, kind: c.Kind, work: c.Work, before: w.Room.Seats[c.Work]}
+	out := &lifted{commit: commit, work: c.Work, before: w.Room.Seats[c.Work]}
 	if k.Live >= 0 {
 		out.held = slices.Clone(w.Live[k.Live].Held)
 	}
@@ -175,10 +174,7 @@ func (s freeStarts) restatusLifted(l *lifted) {
 	w := s.world
 	k := &w.Works[l.work]
 	reenter(w, l.work)
-	if l.kind == cluster.Resize || l.kind == cluster.Move && len(w.Room.Seats[l.work]) > 0 {
-		return
-	}
-	if k.Status = cluster.Waiting; k.Live >= 0 && w.Live[k.Live].Leaving > 0 {
+	if k.Status = cluster.Waiting; k.IsLeaving(w) {
 		k.Status = cluster.WaitsForLeavers
 	}
 }
@@ -204,9 +200,7 @@ func (s preempting) withoutCompletions(k *cluster.Work, it queue.Item, at int16,
 	}
 	b, left := found.preemptor, len(s.rest)
 	for _, l := range lifts {
-		if s.due != 0 {
-			s.behind().leave(l.work, l.own, b.Work)
-		}
+		s.behind().leave(l.work, l.own, b.Work)
 	}
 	var other *way
 	switch {
@@ -266,10 +260,7 @@ func (s freeStarts) afterLift(work int32) {
 	leaf := int(s.world.FormOf(k, k.Current).Queue)
 	s.pool.Freed++
 	s.pool.Changes++
-	s.main.Touch(leaf)
-	if s.apart != nil {
-		s.apart.Touch(leaf)
-	}
+	s.touch(leaf)
 }
 
 // chargeOf is what seats of a workload are charged; first says that it holds
@@ -345,8 +336,8 @@ func (s freeStarts) exchange() error {
 	return nil
 }
 
-// A cost is what starts of this solve have cost those who ran or claimed before, and are not there now: by start whether
-// somebody was taken for it, and the nodes that they have left.
+// A cost is what starts of this solve have cost those who ran or claimed before, and are not there now: by start
+// whether somebody was taken for it, and the nodes that they have left.
 type cost struct {
 	starts []bool
 	left   map[int32]bool

@@ -126,7 +126,7 @@ func (s enqueuing) lineUpAgain(it queue.Item) {
 func (s enqueuing) isLikeOthers(k *cluster.Work) bool {
 	d := s.world.Definition(k, 0)
 	return s.kept == nil && !s.pool.Blocks && !reserves(s.pool) && len(k.Others) == 0 && k.Status == cluster.Waiting &&
-		(k.Live < 0 || !s.world.Holds(k)) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
+		!s.world.Holds(k) && !s.pool.Index.Releasing() && !d.Unsure && len(d.Ladder) == 0
 }
 
 // nextAgain lines up the first that waits behind in a bucket of evicted ones.
@@ -143,12 +143,8 @@ func (s enqueuing) nextAgain(at int32) {
 
 // unfollow has a workload that has left its order be no part of a bucket of evicted ones.
 func (s enqueuing) unfollow(i int32) {
-	k := &s.world.Works[i]
-	if k.Bucket = max(k.Bucket, 0); s.isFirst(k) {
-		at := k.Bucket
-		if k.Bucket = 0; s.like[at-1].again.open {
-			s.nextAgain(at)
-		}
+	if k := &s.world.Works[i]; k.Bucket < 0 || s.isFirst(k) {
+		k.Bucket = 0
 	}
 }
 
@@ -301,25 +297,6 @@ func NextUnit(d *cluster.Definition, held []int32) (gang.Unit, gang.Verdict) {
 	return gang.Unit{}, gang.Verdict{Kind: gang.Complete, Set: -1}
 }
 
-// passOver lets the pool's best workload wait until its preferred form, in a
-// pool that waits too, is decided.
-func (s enqueuing) passOver() {
-	for _, order := range [...]*queue.Queues{s.apart, s.main} {
-		if order == nil {
-			continue
-		}
-		if leaf, it, ok := order.Best(); ok {
-			s.putOff(order, leaf, it)
-			return
-		}
-	}
-}
-
-func (s enqueuing) putOff(order *queue.Queues, leaf int, it queue.Item) {
-	order.Remove(leaf, it)
-	s.deferred[[2]int32{it.ID, int32(it.Form)}] = it
-}
-
 // fill puts the items into the orders, leaf by leaf; of those that are alike
 // only the first.
 func (s *Solver) fill() {
@@ -442,25 +419,11 @@ func onlyMoves(w *cluster.World, i int32) bool {
 	})
 }
 
-// nextForm is the first form from f on that has a unit to start; the last form
-// if none has.
-func nextForm(w *cluster.World, k *cluster.Work, f int16) int16 {
-	for int(f) < len(k.Others) && !w.Definition(k, f).Verdict.OK {
-		f++
-	}
-	return f
-}
-
-// isTied says whether the workload cannot change its form (G5): some task of it runs or is
-// claimed in the one it has. A claim that it has lost does not tie it, nor does what leaves and
-// waits again: behind that it may claim a place in any form (S5).
-func isTied(w *cluster.World, k *cluster.Work) bool { return k.Live >= 0 && w.Holds(k) }
-
 // itemOf is the pending item of the workload's form, if it has a unit to start.
 func itemOf(w *cluster.World, i int32, f int16) (queue.Item, bool) {
 	k := &w.Works[i]
 	d, it := w.Definition(k, f), wholeItem(w, i, f)
-	if k.Live < 0 || !w.Holds(k) {
+	if !w.Holds(k) {
 		return it, d.Verdict.OK
 	}
 	l := &w.Live[k.Live]
@@ -493,6 +456,14 @@ func (s *Solver) orderOf(d *cluster.Definition) *queue.Queues {
 		return s.apart
 	}
 	return s.main
+}
+
+// touch tells the orders that the use of a leaf has changed.
+func (s *Solver) touch(leaf int) {
+	s.main.Touch(leaf)
+	if s.apart != nil {
+		s.apart.Touch(leaf)
+	}
 }
 
 // asOrdered is the item as its order knows it: what is decided apart goes first

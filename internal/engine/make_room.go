@@ -50,10 +50,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	if s.kept != nil || s.placer.UsedNodes || s.phase != withinLines || !makesRoom(&p.Policy) || !d.Verdict.OK || it.Stage > 0 && len(d.Ladder) > 0 || s.promising().ratherWaits(it.ID) {
 		return false, nil
 	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
 	known := s.refusals[asked]
 	if held == nil && known != nil && known.stands(s.Solver) {
@@ -184,7 +181,7 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 		s.ownAlone = true
 		return nil, nil
 	}
-	if s.due != 0 && s.behind().lacksNoPlace(f, b) {
+	if s.due != 0 && s.behind().findsPlaceBeside(f, b) {
 		return nil, nil
 	}
 	s.decision.Work.Rooms++
@@ -251,8 +248,11 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				}
 				best.Justifications = slices.Clone(best.Justifications) // others are asked for too
 				exposed, err := exposing(s).exposesWhenDue(it, b, best.Justifications)
-				if !exposed || err != nil {
-					return s.keep(best), err
+				if err != nil {
+					return nil, err
+				}
+				if !exposed {
+					return s.keep(best), nil
 				}
 				s.behind().stay(b.Work, best.Justifications)
 				continue
@@ -263,8 +263,12 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			}
 			if found {
 				proposal := s.keep(best)
-				if lasts, err := s.lasts(b, proposal, s.endsForGood); lasts || err != nil {
-					return proposal, err
+				lasts, err := s.lasts(b, proposal, s.endsForGood)
+				if err != nil {
+					return nil, err
+				}
+				if lasts {
+					return proposal, nil
 				}
 				continue
 			}
@@ -350,9 +354,7 @@ func (s preempting) placeDue(f *cluster.Form, d *cluster.Definition, b *preempt.
 
 // startFor starts the unit in the journals only.
 func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) bool {
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
+	defer s.tries()()
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
 	}

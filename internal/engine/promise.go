@@ -179,7 +179,7 @@ func (s promising) read(i int32) *promise {
 	k := &w.Works[i]
 	was := k.Reserved
 	d := w.Definition(k, was.Form)
-	if !startsAnew(k) || k.Live >= 0 && w.Holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
+	if !startsAnew(k) || w.Holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
 		return nil
 	}
 	p := &promise{
@@ -245,12 +245,10 @@ func unitsOf(d *cluster.Definition, held []int32) []gang.Unit {
 // window has all that is held be held for the time of the promise, as what is open then lets
 // it be asked for.
 func (s promising) window(p *promise) {
-	d, at := s.openAt(p.work, p.form, p.at, p.unit.Tasks()), 0
-	for set, n := range p.unit.Add {
-		for range n {
-			p.stays[at].Shape, p.stays[at].From, p.stays[at].Until = d.Sets[set].Placed, p.at, cluster.TimeAfter(p.at, p.duration)
-			at++
-		}
+	d := s.openAt(p.work, p.form, p.at, p.unit.Tasks())
+	for task, set := range cluster.TasksOf(p.unit) {
+		one := &p.stays[task]
+		one.Shape, one.From, one.Until = d.Sets[set].Placed, p.at, cluster.TimeAfter(p.at, p.duration)
 	}
 }
 

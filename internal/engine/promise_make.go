@@ -54,7 +54,7 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 
 // isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
 func (s laying) isOfThose(k *cluster.Work, form int16) bool {
-	if !startsAnew(k) || k.Live >= 0 && s.world.Holds(k) { // who holds something waits for a part
+	if !startsAnew(k) || s.world.Holds(k) { // who holds something waits for a part
 		return false // and what has gone is of no definition
 	}
 	r, f, d := &s.pool.Policy.Reserve, s.world.FormOf(k, form), s.world.Definition(k, form)
@@ -77,7 +77,7 @@ func waitingSince(k *cluster.Work, w *cluster.World) int64 {
 // waitsFrom is from when on a workload waits: now, if all that had begun of it has gone in this solve,
 // or was lost before it (S7).
 func waitsFrom(k *cluster.Work, w *cluster.World) int64 {
-	holds := k.Live >= 0 && w.Holds(k)
+	holds := w.Holds(k)
 	switch {
 	case !holds && slices.ContainsFunc(k.Tasks, func(h cluster.Holding) bool { return h.Begun }):
 		return max(w.Now, 0)

@@ -78,9 +78,9 @@ func (s laying) yields(p, to *promise) bool {
 // isBeyond says whether a promise is beyond its lines and another within its own.
 func (p *promise) isBeyond(to *promise) bool { return to.entitled && !p.entitled && !p.within }
 
-// mayBeOneMore says whether there may be one promise more, or one may be made as others make way for it. Those of its own leaf
-// do so for one in a pass, which is noted: most of those who stand before them find no time, and a pass in which one
-// has found some is followed by another.
+// mayBeOneMore says whether there may be one promise more, or one may be made as others make way for it. Those of its
+// own leaf do so for one in a pass, which is noted: most of those who stand before them find no time, and a pass in
+// which one has found some is followed by another.
 func (s laying) mayBeOneMore(made *promise) bool {
 	leaf := s.queueOf(made)
 	switch {
@@ -172,8 +172,8 @@ func (s laying) standsBefore(i int32, f *cluster.Form, p *promise) bool {
 	return division.Of(s.world).Precedes(i, f, p.work, p.form)
 }
 
-// withdrawStopped withdraws the promises of those who had no turn in the last pass, as a head stops them: they would not start
-// when their time comes, and behind a head nobody is promised anything (O4).
+// withdrawStopped withdraws the promises of those who had no turn in the last pass, as a head stops them: they would
+// not start when their time comes, and behind a head nobody is promised anything (O4).
 func (s laying) withdrawStopped() {
 	for _, p := range slices.Clone(s.promises.list) {
 		if head := s.headOf(p); head != cluster.None && !s.wasTried(p.work, p.form) {
@@ -182,8 +182,8 @@ func (s laying) withdrawStopped() {
 	}
 }
 
-// headOf is the head that stops the workload of a promise, or none: in its own leaf one that stands before it, as one behind
-// it may have had a turn that a head of the pool has kept from it.
+// headOf is the head that stops the workload of a promise, or none: in its own leaf one that stands before it, as one
+// behind it may have had a turn that a head of the pool has kept from it.
 func (s laying) headOf(p *promise) int32 {
 	w := s.world
 	return s.enqueuing().inTheWay(p.work, p.form, func(one *stop, f *cluster.Form, d *cluster.Definition) bool {
@@ -198,7 +198,8 @@ type notYet struct {
 	why  *cluster.Verdict
 }
 
-// mayNotYet says whether a workload that has been refused may not start as things stand for the sake of another, and from when on.
+// mayNotYet says whether a workload that has been refused may not start as things stand for the sake of another, and
+// from when on.
 func (s laying) mayNotYet(it queue.Item) (notYet, error) {
 	if not := s.keptOff(it); not.why != nil {
 		return not, nil
@@ -206,7 +207,8 @@ func (s laying) mayNotYet(it queue.Item) (notYet, error) {
 	return s.wouldExpose(it)
 }
 
-// keptOff says whether idle nodes are kept from a workload for a head before it (P8): it may start there once that one has.
+// keptOff says whether idle nodes are kept from a workload for a head before it (P8): it may start there once that one
+// has.
 func (s laying) keptOff(it queue.Item) (not notYet) {
 	k := &s.world.Works[it.ID]
 	head := s.enqueuing().keptOff(it.ID, it.Form)
@@ -222,8 +224,8 @@ func (s laying) keptOff(it queue.Item) (not notYet) {
 	return not
 }
 
-// wouldExpose says whether a workload that has been refused may not start as things stand, since that would give somebody a
-// right to what ran (M9): it can when something has ended, at the earliest.
+// wouldExpose says whether a workload that has been refused may not start as things stand, since that would give
+// somebody a right to what ran (M9): it can when something has ended, at the earliest.
 func (s laying) wouldExpose(it queue.Item) (not notYet, err error) {
 	if s.phase == withinLines {
 		return not, nil
@@ -242,8 +244,8 @@ func (s laying) wouldExpose(it queue.Item) (not notYet, err error) {
 	return not, nil
 }
 
-// deferWhere has a promise of which the time has come be put off where its workload may not start for the sake of another,
-// to whom it yields, and be tried at once again where that is so no more.
+// deferWhere has a promise of which the time has come be put off where its workload may not start for the sake of
+// another, to whom it yields, and be tried at once again where that is so no more.
 func (s laying) deferWhere(p *promise, not notYet) {
 	switch {
 	case not.why == nil && p.from > 0 && s.phase != withinLines:

@@ -56,7 +56,7 @@ func (s promising) startOrCut(k *cluster.Work, it queue.Item, f *cluster.Form) (
 // holes that end earlier, if it is content with one (B1).
 func startInHole(s promising, k *cluster.Work, it queue.Item, tasks int32, try func() (outcome, error)) (outcome, error) {
 	d := s.world.Definition(k, it.Form)
-	if d.Times.Least == 0 || k.Status != cluster.Waiting || k.Live >= 0 && s.world.Holds(k) {
+	if d.Times.Least == 0 || k.Status != cluster.Waiting || s.world.Holds(k) {
 		return byCapacity, nil
 	}
 	defer func() { s.cut = 0 }()
@@ -255,10 +255,9 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 		return p != nil && bound(p)
 	})
 	if some || trial { // while room is made nothing else is tried
-		before := s.trial
-		s.trial = true // what is refused here is refused beside what is held
+		tried := s.tries() // what is refused here is refused beside what is held
 		charge, found, err := s.placeAnywhere(f, d, unit, beside, asks)
-		s.trial = before
+		tried()
 		x.Undo(free)
 		if found || err != nil {
 			return charge, found, cmp.Or(err, s.takeAll(d, unit))
@@ -280,13 +279,9 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 
 // takeAll takes the places that were found for a unit.
 func (s promising) takeAll(d *cluster.Definition, unit gang.Unit) error {
-	at := 0
-	for set, n := range unit.Add {
-		for range n {
-			if err := s.pool.Index.Take(d.Sets[set].Placed, s.places[at]); err != nil {
-				return err
-			}
-			at++
+	for task, set := range cluster.TasksOf(unit) {
+		if err := s.pool.Index.Take(d.Sets[set].Placed, s.places[task]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -384,8 +379,8 @@ func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 	return domains
 }
 
-// started tells the profile of the last tasks of a workload in the table, which have just started, where they are in the
-// way of nobody who is promised any of their nodes; else all is laid again.
+// started tells the profile of the last tasks of a workload in the table, which have just started, where they are in
+// the way of nobody who is promised any of their nodes; else all is laid again.
 func (s promising) started(i int32, tasks int) {
 	all, seats, k := &s.promises, s.world.Room.Seats[i], &s.world.Works[i]
 	if len(seats) > tasks && s.world.Definition(k, k.Current).Times.Fixed {
@@ -424,8 +419,8 @@ func (s promising) makesRoom() error {
 	return err
 }
 
-// whileIntact says that nobody is out of the index who stands, though room is made, so that what is promised need be kept free
-// only from its time on; it returns what ends that.
+// whileIntact says that nobody is out of the index who stands, though room is made, so that what is promised need be
+// kept free only from its time on; it returns what ends that.
 func (s promising) whileIntact() (end func()) {
 	before := s.promises.intact
 	s.promises.intact = s.isFresh()

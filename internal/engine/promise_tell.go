@@ -105,9 +105,9 @@ func (s telling) stillLeaving(in func(node int32, devices uint64) bool) int32 {
 }
 
 // inTheWay is the first workload that stands on nodes of a promise at its time and without which
-// that would stand, and whether it overruns; else the first to whom it may have to yield that is promised them; else, as
-// it is only together that they are in the way, the first that stands on its places, or is promised them; none is nobody. Those come first to
-// whom it may have to yield, then those on its places, by ID.
+// that would stand, and whether it overruns; else the first to whom it may have to yield that is promised them; else,
+// as it is only together that they are in the way, the first that stands on its places, or is promised them; none is
+// nobody. Those come first to whom it may have to yield, then those on its places, by ID.
 func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
@@ -153,7 +153,8 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	return cluster.None, false
 }
 
-// promisedAt are the other promises that are in use on nodes of one at its time: those first to whom it may have to yield, by ID.
+// promisedAt are the other promises that are in use on nodes of one at its time: those first to whom it may have to
+// yield, by ID.
 func (s telling) promisedAt(p *promise) []*promise {
 	others := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
 		return other.work == p.work || other.at >= cluster.TimeAfter(p.at, p.duration) || s.until(other) <= p.at ||
@@ -165,15 +166,16 @@ func (s telling) promisedAt(p *promise) []*promise {
 	return others
 }
 
-// overrunsFor says whether a task that is in the way of a promise was to have left: one that only claims its place in the
-// state overruns nothing, nor does one that stays behind the promise by its better right.
+// overrunsFor says whether a task that is in the way of a promise was to have left: one that only claims its place in
+// the state overruns nothing, nor does one that stays behind the promise by its better right.
 func (s telling) overrunsFor(p *promise) func(*cluster.Seat) bool {
 	return func(one *cluster.Seat) bool {
 		return one.Origin >= 0 && s.world.Holdings[one.Origin].Begun && one.Behind != p.work+1
 	}
 }
 
-// mayYieldTo says whether a promise may have to yield to a workload: not where that is of its leaf and stands behind it.
+// mayYieldTo says whether a promise may have to yield to a workload: not where that is of its leaf and stands behind
+// it.
 func (s telling) mayYieldTo(p *promise, i int32) bool {
 	w := s.world
 	f := w.FormOf(&w.Works[i], w.Works[i].Current)
@@ -199,14 +201,13 @@ func (s telling) standsWithout(p *promise, i int32, tasks []*cluster.Seat) bool 
 	m := x.Mark()
 	defer x.Undo(m)
 	for _, one := range tasks {
-		if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
-			return false
-		}
+		_ = x.Give(d.Sets[one.Set].Placed, one.Place(w)) // it stands there
 	}
 	return s.stands(p)
 }
 
-// standsAlone says whether a promise would stand if neither some tasks were there nor some others were promised anything.
+// standsAlone says whether a promise would stand if neither some tasks were there nor some others were promised
+// anything.
 func (s telling) standsAlone(p *promise, there map[int32][]*cluster.Seat, others []*promise) (stands bool) {
 	x, w, profile := s.pool.Index, s.world, s.promises.profile
 	m := x.Mark()
@@ -214,9 +215,7 @@ func (s telling) standsAlone(p *promise, there map[int32][]*cluster.Seat, others
 	for i, tasks := range there { // each for itself: order cannot matter
 		d := w.Definition(&w.Works[i], w.Works[i].Current)
 		for _, one := range tasks {
-			if x.Give(d.Sets[one.Set].Placed, one.Place(w)) != nil {
-				return false
-			}
+			_ = x.Give(d.Sets[one.Set].Placed, one.Place(w)) // it stands there
 		}
 	}
 	for _, other := range others {
@@ -314,19 +313,16 @@ func (s telling) heldByEach() map[int32][]int64 {
 	inTime := slices.Clone(s.promises.list)
 	slices.SortStableFunc(inTime, func(a, b *promise) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range inTime {
-		d, held, at := w.Definition(&w.Works[p.work], p.form), make([]int64, s.pool.Plain), 0
+		d, held := w.Definition(&w.Works[p.work], p.form), make([]int64, s.pool.Plain)
 		found := p.stays
 		if p.asFound != nil {
 			found = p.asFound
 		}
-		for set, n := range p.unit.Add {
-			for range n {
-				one := &found[at]
-				if at++; x.Fits(one.Shape, one.Place) && x.Take(one.Shape, one.Place) == nil {
-					for _, a := range s.pool.ChargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
-						if int(a.Resource) < s.pool.Plain {
-							held[a.Resource] += a.Value
-						}
+		for task, set := range cluster.TasksOf(p.unit) {
+			if one := &found[task]; takeIfFree(x, one.Shape, one.Place) {
+				for _, a := range s.pool.ChargeOf(&d.Sets[set], &w.Nodes[s.pool.Nodes[one.Place.Node]], one.Place.Devices) {
+					if int(a.Resource) < s.pool.Plain {
+						held[a.Resource] += a.Value
 					}
 				}
 			}

@@ -78,8 +78,8 @@ func (s reprieving) comesBack(o *cluster.OutUnit) (back bool, err error) {
 	return freeStarts(s).comeBack(partly)
 }
 
-// whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may have
-// gone since. It is nil where it had not.
+// whereItRan is a unit in the places in which it ran, where it had moved before it was taken: for whom it moved may
+// have gone since. It is nil where it had not.
 func whereItRan(o *cluster.OutUnit, w *cluster.World) *cluster.OutUnit {
 	moved := false
 	for at := range o.Seats {
@@ -89,7 +89,7 @@ func whereItRan(o *cluster.OutUnit, w *cluster.World) *cluster.OutUnit {
 		}
 		moved = moved || one.Where() != w.Holdings[one.Origin].Where()
 	}
-	if !moved || len(o.Seats) != len(o.Unit.Tasks) {
+	if !moved {
 		return nil
 	}
 	home, u := *o, *o.Unit
@@ -160,9 +160,6 @@ func (s reprieving) hadItsMinimum(o *cluster.OutUnit) bool {
 
 // addWhatRan adds to a unit what of another one ran, and says whether all else of that was started in this solve.
 func addWhatRan(to, of *cluster.OutUnit, s *Solver) bool {
-	if len(of.Unit.Tasks) != len(of.Seats) {
-		return false
-	}
 	for at, one := range of.Seats {
 		switch {
 		case one.Origin < 0:

@@ -120,7 +120,7 @@ func moveTogether(o *cluster.OutUnit, s *Solver, seats []cluster.Seat, d *cluste
 			one.Pipelined = o.Seats[at].Pipelined
 		}
 		shape, place := d.Sets[one.Set].Placed, one.Place(s.world)
-		if place != was && (s.pool.Index.Give(shape, was) != nil || !s.pool.Index.Fits(shape, place) || s.pool.Index.Take(shape, place) != nil) {
+		if place != was && (s.pool.Index.Give(shape, was) != nil || !takeIfFree(s.pool.Index, shape, place)) {
 			return false
 		}
 	}
@@ -193,9 +193,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	if again := s.seatsAgain(u); again != nil { // it has been placed with what it builds on
 		return s.movedGPUs(u, again), true
 	}
-	before := s.trial
-	s.trial = true
-	defer func() { s.trial = before }()
+	defer s.tries()()
 	units := s.movingWith(u)
 	o := together(units)
 	_, ok := s.pool.Tree.Check(int(u.Leaf), o.Unit.Charge, u.NonPreemptible)
@@ -273,11 +271,7 @@ func (s reprieving) keepSome(o *cluster.OutUnit, seats []cluster.Seat, d *cluste
 	}
 	for _, at := range homeless {
 		shape := &d.Sets[seats[at].Set]
-		strategy := d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
-		place, ok := s.nodes().Find(shape.Placed, strategy)
+		place, ok := s.nodes().Find(shape.Placed, d.StrategyFor(shape))
 		if !ok || p.Index.Take(shape.Placed, place) != nil {
 			return false
 		}
@@ -310,10 +304,7 @@ func (s reprieving) seatAgain(o *cluster.OutUnit, seats []cluster.Seat) error {
 	}
 	p.Changes++
 	s.requeue(i)
-	s.main.Touch(int(o.Unit.Leaf))
-	if s.apart != nil {
-		s.apart.Touch(int(o.Unit.Leaf))
-	}
+	s.touch(int(o.Unit.Leaf))
 	return nil
 }
 

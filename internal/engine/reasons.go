@@ -6,7 +6,6 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
-	"github.com/allotsched/allot/internal/difference"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
@@ -27,7 +26,7 @@ func ShownForm(w *cluster.World, k *cluster.Work) int16 {
 		return k.Current
 	case k.Status == cluster.WaitsForLeavers:
 		return leavingForm(k, w)
-	case isTied(w, k) && !isOut(w, k):
+	case isTied(w, k):
 		return k.Current
 	}
 	return 0
@@ -43,11 +42,6 @@ func leavingForm(k *cluster.Work, w *cluster.World) int16 {
 		}
 	}
 	return k.Current
-}
-
-// isOut says whether the solve has taken all that the workload held.
-func isOut(w *cluster.World, k *cluster.Work) bool {
-	return k.Status == cluster.Waiting && !w.Holds(k)
 }
 
 // Reasons are why workload i waits; none if it does not.
@@ -100,11 +94,7 @@ func Reasons(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 func refusedBy(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 	k := &w.Works[i]
 	if isTied(w, k) {
-		reasons, err := solverOf(w, k, k.Current).diagnosis().explain(i, k.Current)
-		if len(reasons) == 0 && isOut(w, k) { // it starts with other tasks when these have left (S5)
-			reasons = waitsOf(w, k, cluster.Leaving, difference.Of(w).RanOf(i))
-		}
-		return reasons, err
+		return solverOf(w, k, k.Current).diagnosis().explain(i, k.Current)
 	}
 	if len(k.Others) == 0 {
 		return solverOf(w, k, 0).diagnosis().explain(i, 0)
@@ -116,9 +106,6 @@ func refusedBy(w *cluster.World, i int32) ([]cluster.Verdict, error) {
 			return nil, err
 		}
 		all = append(all, some...)
-	}
-	if len(all) == 0 && wasEvicted(k, w) {
-		all = waitsOf(w, k, cluster.Leaving, difference.Of(w).RanOf(i))
 	}
 	slices.SortStableFunc(all, byCode)
 	return all, nil
@@ -174,17 +161,13 @@ func (s diagnosis) explain(i int32, f int16) ([]cluster.Verdict, error) {
 	if asked.blocker == cluster.None && !s.wasTried(i, f) {
 		asked.blocker = s.enqueuing().stoppedBy(i, f)
 	}
-	fresh, key := k.Live < 0 || !w.Holds(k), answered{asked, priority, s.promising().ratherWaits(i)}
+	fresh, key := !w.Holds(k), answered{asked, priority, s.promising().ratherWaits(i)}
 	if fresh {
 		if known, ok := s.answers[key]; ok {
 			return known, nil
 		}
 	}
-	var held []int32
-	if !fresh {
-		held = w.Live[k.Live].Held
-	}
-	reasons, composed, err := s.answer(i, priority, asked, held)
+	reasons, composed, err := s.answer(i, priority, asked, w.CountsOf(k))
 	if err == nil && fresh && !composed { // else it is as quick to compose them again
 		s.answers[key] = reasons
 	}
@@ -442,12 +425,9 @@ func (s diagnosis) placedNow(d *cluster.Definition, unit gang.Unit) gang.Verdict
 	defer x.Undo(m)
 	verdict := gang.Verdict{Kind: gang.NoPlace, Set: -1, Needed: unit.Tasks()}
 	for set, n := range unit.Add {
-		shape, strategy := &d.Sets[set], d.Place.CPUOnly
-		if shape.GPUs > 0 {
-			strategy = d.Place.GPU
-		}
+		shape := &d.Sets[set]
 		for range n {
-			place, ok := x.Find(shape.Placed, strategy)
+			place, ok := x.Find(shape.Placed, d.StrategyFor(shape))
 			if !ok || x.Take(shape.Placed, place) != nil {
 				if verdict.Set < 0 {
 					verdict.Set = int32(set)

@@ -196,10 +196,7 @@ func (s telling) keptOffBy(i int32, f int16) (*promise, int64) {
 	w := s.world
 	k := &w.Works[i]
 	form, d := w.FormOf(k, f), w.Definition(k, f)
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	unit, verdict := d.Gang.First(held)
 	if !verdict.OK {
 		return nil, 0

@@ -42,10 +42,7 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		!s.startedSome() {
 		return false, nil
 	}
-	var held []int32
-	if k.Live >= 0 && w.Holds(k) {
-		held = w.Live[k.Live].Held
-	}
+	held := w.CountsOf(k)
 	fresh := held == nil && !p.Classed()
 	if fresh && s.unreplaced[f.Definition].Stands(p) {
 		s.decision.Work.Remembered++
@@ -118,8 +115,9 @@ func (s freeStarts) replaceFor(k *cluster.Work, it queue.Item, add []int32, asks
 	if err != nil {
 		return false, err
 	}
-	end := claimForItself(s.Solver, k)
-	begun, err := s.asTried(func() (bool, error) { return s.begun(k, it, it.Form, b) })
+	end, tried := claimForItself(s.Solver, k), s.tries()
+	begun, err := s.begun(k, it, it.Form, b)
+	tried()
 	if end(); !begun || err != nil {
 		return false, cmp.Or(err, errUnsound)
 	}
@@ -137,13 +135,12 @@ func (s freeStarts) needOf(d *cluster.Definition, add []int32) []int64 {
 	return s.need
 }
 
-// asTried does what has been tried, beside promises that lie where they lay then: they are
-// laid again when all has its place.
-func (s *Solver) asTried(do func() (bool, error)) (bool, error) {
+// tries has all be tried only until what it returns is called: promises lie where they lie, and are laid again
+// when all has its place.
+func (s *Solver) tries() (end func()) {
 	before := s.trial
 	s.trial = true
-	defer func() { s.trial = before }()
-	return do()
+	return func() { s.trial = before }
 }
 
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:
@@ -163,7 +160,9 @@ func (s freeStarts) isFreeInAll(need []int64) bool {
 
 // settleLifted gives lifted starts their new places.
 func (s freeStarts) settleLifted(lifts []*lifted, largest bool) error {
-	if found, err := s.asTried(func() (bool, error) { return s.putDownAll(lifts, largest) }); !found || err != nil {
+	tried := s.tries()
+	found, err := s.putDownAll(lifts, largest)
+	if tried(); !found || err != nil {
 		return cmp.Or(err, errUnsound)
 	}
 	for _, l := range lifts {
@@ -301,7 +300,7 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 	if s.letsGo(set) {
 		return false, nil
 	}
-	s.trial = true
+	defer s.tries()()
 	nodes, use := s.pool.Index.Mark(), s.pool.Tree.Mark()
 	lifts, err := s.liftAll(set)
 	fits := err == nil && r.begin()
@@ -311,7 +310,6 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 	s.unliftAll(lifts)
 	s.pool.Index.Undo(nodes)
 	s.pool.Tree.Undo(use)
-	s.trial = false
 	if fits {
 		r.chosen, r.largest = slices.Clone(set), largest
 	}

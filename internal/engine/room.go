@@ -52,7 +52,7 @@ func (s preempting) likeLast(k *cluster.Work, it queue.Item, at int16, add []int
 // defines it.
 func (s preempting) asksAlone(k *cluster.Work, at int16, add []int32) bool {
 	d := s.world.Definition(k, at)
-	return (k.Live < 0 || !s.world.Holds(k)) && len(s.promises.list) == 0 && s.due == 0 && len(d.Stranger) == 0 && !d.Gang.Constrained() &&
+	return !s.world.Holds(k) && len(s.promises.list) == 0 && s.due == 0 && len(d.Stranger) == 0 && !d.Gang.Constrained() &&
 		!s.pool.Classed() && slices.Equal(add, d.Unit.Add)
 }
 
@@ -68,7 +68,7 @@ func (s preempting) preemptor(k *cluster.Work, it queue.Item, at int16, add []in
 		Exact: !p.Classed() && len(s.promises.list) == 0 && s.due == 0, Entitled: p.Room.Entitled(f.Queue, asks), Equivalence: -1, Still: !p.Index.Releasing(),
 	}
 	b.Classes = p.GuaranteedTo(f.Queue, d, gang.Unit{Add: add})
-	if (k.Live < 0 || !s.world.Holds(k)) && len(s.promises.list) == 0 && s.due == 0 && slices.Equal(add, d.Unit.Add) {
+	if !s.world.Holds(k) && len(s.promises.list) == 0 && s.due == 0 && slices.Equal(add, d.Unit.Add) {
 		b.Equivalence = f.Definition // its other choices of pod sets ask something else (G3)
 	}
 	b.Add.Add = add

@@ -66,7 +66,7 @@ func isStale(w *cluster.World, k *cluster.Work) bool {
 
 // isPartial says whether a workload runs below its minimum.
 func isPartial(w *cluster.World, k *cluster.Work) bool {
-	return k.Status == cluster.Waiting && k.Live >= 0 && w.Holds(k) &&
+	return k.Status == cluster.Waiting && w.Holds(k) &&
 		!isEnough(w.Definition(k, k.Current), w.Live[k.Live].Held) && !strayed(w, k)
 }
 
@@ -141,13 +141,9 @@ func (s *Solver) claimTogether(d *cluster.Definition, unit gang.Unit) error {
 	if !s.waitsForItself && !slices.ContainsFunc(s.places, func(p placement.Place) bool { return p.Pipelined }) {
 		return nil
 	}
-	next := 0
-	for set, n := range unit.Add {
-		for range n {
-			if err := claim(s.pool.Index, d.Sets[set].Placed, &s.places[next]); err != nil {
-				return err
-			}
-			next++
+	for task, set := range cluster.TasksOf(unit) {
+		if err := claim(s.pool.Index, d.Sets[set].Placed, &s.places[task]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -278,7 +274,7 @@ func openCommit(w *cluster.World, x *placement.Index, k *cluster.Work, seats []c
 		each(func(at int, shape placement.Shape) bool {
 			now := seats[at].Place(w)
 			now.Pipelined = false
-			return x.Fits(shape, now) && x.Take(shape, now) == nil
+			return takeIfFree(x, shape, now)
 		})
 	if !free {
 		x.Undo(m)
@@ -288,11 +284,16 @@ func openCommit(w *cluster.World, x *placement.Index, k *cluster.Work, seats []c
 	each(func(at int, _ placement.Shape) bool { open[at] = true; return true })
 }
 
+// takeIfFree takes a place of an index if it is free, and says whether it was.
+func takeIfFree(x *placement.Index, shape placement.Shape, place placement.Place) bool {
+	return x.Fits(shape, place) && x.Take(shape, place) == nil
+}
+
 // openClaim takes a place that was claimed, if it is free now.
 func openClaim(x *placement.Index, shape placement.Shape, place placement.Place) bool {
 	m := x.Mark()
 	err := x.Give(shape, place)
-	if place.Pipelined = false; err != nil || !x.Fits(shape, place) || x.Take(shape, place) != nil {
+	if place.Pipelined = false; err != nil || !takeIfFree(x, shape, place) {
 		x.Undo(m)
 		return false
 	}
@@ -336,8 +337,8 @@ func (e *endings) endsIn(i int32, s *cluster.Seat) int64 {
 	return cluster.PredictedEnd(max(e.Now, 0), done, limitedAt(e.World, s, times), p.Policy.Reserve.Grace)
 }
 
-// leavesAt is when a task has left its place, and its queue: when it is expected to end, or before that has to go for what
-// people have reserved (B9).
+// leavesAt is when a task has left its place, and its queue: when it is expected to end, or before that has to go for
+// what people have reserved (B9).
 func (e *endings) leavesAt(i int32, s *cluster.Seat) int64 {
 	k := &e.Works[i]
 	goes, _ := e.Pools[e.FormOf(k, k.Current).Pool].EvictedAt(e.World, k, &s.TaskPlace)

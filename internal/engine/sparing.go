@@ -36,7 +36,7 @@ func (s sparing) mayStand(i int32, until int64, tasks []placement.Stay) bool {
 	})
 	defer x.Undo(m)
 	return !slices.ContainsFunc(tasks, func(one placement.Stay) bool {
-		return !x.Fits(one.Shape, one.Place) || x.Take(one.Shape, one.Place) != nil
+		return !takeIfFree(x, one.Shape, one.Place)
 	})
 }
 
@@ -154,9 +154,7 @@ func (s sparing) leavesAlone(o *cluster.OutUnit, seats []cluster.Seat, d *cluste
 			continue
 		}
 		task := placement.Stay{Shape: d.Sets[one.Set].Placed, Place: one.Place(s.world)}
-		if x.Give(task.Shape, task.Place) != nil {
-			return false
-		}
+		_ = x.Give(task.Shape, task.Place) // it has that
 		moved = append(moved, task)
 	}
 	return s.mayStand(o.Unit.Work, s.reachesStill(o).until, moved)

@@ -63,28 +63,13 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	return nil
 }
 
-// stopped lets the next form of a workload have its turn that another stops. If it was the
-// last, the workload stops others in its turn (O4), where the first does not stop all these.
-func (s *Solver) stopped(it queue.Item) error {
-	w := s.world
-	handed, err := handOn(w, it.ID)
-	own := s.pool.Queueing[w.FormOf(&w.Works[it.ID], it.Form).Queue].Own
-	if handed || err != nil || it.Stage > 0 || !own && !s.pool.Policy.BlockAlikeOnly {
-		return err
-	}
-	return blockAll(s.world, it)
-}
-
 // goOn is what follows a start: the next of its like has its turn, and the
 // workload itself asks for its next task (G2).
 func (s *Solver) goOn(order *queue.Queues, leaf int, it queue.Item) {
 	w, d := s.world, s.decision
 	k := &w.Works[it.ID]
 	d.Started, d.Changed, d.Again = true, true, d.Again || d.Unsure
-	s.main.Touch(leaf)
-	if s.apart != nil {
-		s.apart.Touch(leaf)
-	}
+	s.touch(leaf)
 	if s.kept != nil {
 		s.kept.started(order, it)
 		return
@@ -207,7 +192,7 @@ func (s *Solver) helped(it queue.Item, at int16) (bool, error) {
 		made, err = s.preempting().makeRoom(it, at)
 	}
 	room := made
-	fresh := k.Live < 0 || !s.world.Holds(k)
+	fresh := !s.world.Holds(k)
 	for i := 1; i < len(d.Ladder) && !made && err == nil && fresh; i++ {
 		made, room, err = s.startSmaller(k, it, at, d.Ladder[i:i+1])
 	}
@@ -262,79 +247,12 @@ func (s *Solver) madeRoom() {
 	}
 }
 
-// noteTried notes that the form had its turn and was refused.
-func (s *Solver) noteTried(i int32, f int16) {
-	if k := &s.world.Works[i]; len(k.Others) == 0 {
-		k.Tried = true
-	} else {
-		s.tried[[2]int32{i, int32(f)}] = true
-	}
-}
-
-func (s *Solver) wasTried(i int32, f int16) bool {
-	if k := &s.world.Works[i]; len(k.Others) == 0 {
-		return k.Tried
-	}
-	return s.tried[[2]int32{i, int32(f)}]
-}
-
-// handOn makes the workload's next form the one in turn (G5), if there is one.
-// If that has come up before and was put off, its turn is now; it stood before
-// all that has been decided since.
-func handOn(w *cluster.World, i int32) (bool, error) {
-	k := &w.Works[i]
-	f := nextForm(w, k, k.Current+1)
-	if int(k.Current) >= len(k.Others) || isTied(w, k) || !w.Definition(k, f).Verdict.OK {
-		return false, nil
-	}
-	w.Journal.Keep(w, i)
-	k.Current = f
-	s := solverOf(w, k, f)
-	key := [2]int32{i, int32(f)}
-	it, ok := s.deferred[key]
-	if !ok {
-		return true, nil
-	}
-	delete(s.deferred, key)
-	return true, s.turn(s.orderOf(w.Definition(k, f)), int(w.FormOf(k, f).Queue), it)
-}
-
-// handOver hands on every form that a block keeps back (O4); it says whether
-// there was one.
-func handOver(w *cluster.World) (bool, error) {
-	some := false
-	for i := 0; i < len(w.Works) && w.Alternatives; i++ {
-		k := &w.Works[i]
-		if len(k.Others) == 0 || k.Status != cluster.Waiting && !mayClaimAgain(w, int32(i)) || !keptBack(w, int32(i)) {
-			continue
-		}
-		handed, err := handOn(w, int32(i))
-		if err != nil {
-			return some, err
-		}
-		some = some || handed
-	}
-	return some, nil
-}
-
-// keptBack says whether the form in turn of workload i never gets its turn,
-// because another workload blocks its queue or pool.
-func keptBack(w *cluster.World, i int32) bool {
-	k := &w.Works[i]
-	s := solverOf(w, k, k.Current)
-	if s.wasTried(i, k.Current) || s.orderOf(w.Definition(k, k.Current)) != s.main {
-		return false
-	}
-	return s.enqueuing().dropped(w.FormOf(k, k.Current).Queue) || s.enqueuing().stopsPool()
-}
-
 // start looks for the first unit of the item's workload that the rules admit
 // and that finds a place, and commits it.
 func (s *Solver) start(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome, error) {
 	w, p := s.world, s.pool
 	d := &p.Definitions[f.Definition]
-	if k.Live >= 0 && w.Holds(k) {
-		held := w.Live[k.Live].Held
+	if held := w.CountsOf(k); held != nil {
 		if len(d.Ladder) > 0 {
 			return s.tryNext(k, it, f, held)
 		}
@@ -573,18 +491,4 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 	w.Booking().Retell(it.ID)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
-}
-
-// withdraw takes the other forms of a workload that starts out of the orders,
-// where they would stand before work that still waits.
-func withdraw(w *cluster.World, k *cluster.Work, started queue.Item) {
-	for f := range int16(1 + len(k.Others)) {
-		if f == started.Form {
-			continue
-		}
-		s, form := solverOf(w, k, f), w.FormOf(k, f)
-		it := s.asOrdered(wholeItem(w, started.ID, f))
-		s.orderOf(w.Definition(k, f)).Remove(int(form.Queue), it)
-		delete(s.deferred, [2]int32{it.ID, int32(f)})
-	}
 }

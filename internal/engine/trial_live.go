@@ -63,9 +63,6 @@ func (l *keptLine) witnessOf(at int32) int32 {
 // whatever starts before it has its turn no less.
 func (l *keptLine) mayStart(k *waitingClass) bool {
 	q := l.pool
-	if k.above && !q.pool.Definitions[k.definition].Elastic {
-		return false
-	}
 	return q.hasPlace(k.definition, k.above) && q.admits(k, q.solver.phase)
 }
 
@@ -136,10 +133,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 
 // hasPlaceForOne says so of one task of a pod set.
 func (q *incrementalPool) hasPlaceForOne(d *cluster.Definition, set int) bool {
-	s, shape, strategy := q.solver, d.Sets[set].Placed, d.Place.CPUOnly
-	if d.Sets[set].GPUs > 0 {
-		strategy = d.Place.GPU
-	}
+	s, shape := q.solver, d.Sets[set].Placed
 	if s.isRefused(shape) {
 		return false
 	}
@@ -147,7 +141,7 @@ func (q *incrementalPool) hasPlaceForOne(d *cluster.Definition, set int) bool {
 		s.refuseShape(shape)
 		return false
 	}
-	_, ok := q.pool.Index.Find(shape, strategy)
+	_, ok := q.pool.Index.Find(shape, d.StrategyFor(&d.Sets[set]))
 	if !ok {
 		s.refuseShape(shape)
 	}

@@ -32,8 +32,8 @@ func UsableBy(w *cluster.World, i int32, f int16) *Usable {
 	s, d := solverOf(w, k, f), w.Definition(k, f)
 	unit := gang.Unit{Add: d.Counts}
 	var held []int32
-	if k.Live >= 0 && k.Current == f && w.Holds(k) {
-		held = w.Live[k.Live].Held
+	if k.Current == f {
+		held = w.CountsOf(k)
 	}
 	if next, verdict := NextUnit(d, held); verdict.OK {
 		unit = next

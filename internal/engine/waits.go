@@ -316,7 +316,7 @@ func (s *awaiting) fitsBeside(one *goer) bool {
 	m := x.Mark()
 	defer x.Undo(m)
 	return !slices.ContainsFunc(s.p.stays, func(own placement.Stay) bool {
-		return anyOn(one.stays, own.Place.Node) && (!x.Fits(own.Shape, own.Place) || x.Take(own.Shape, own.Place) != nil)
+		return anyOn(one.stays, own.Place.Node) && !takeIfFree(x, own.Shape, own.Place)
 	})
 }
 
@@ -448,9 +448,6 @@ func (s *awaiting) makesWayByThen(one *cluster.Seat, i int32) bool {
 
 // noteAside notes for which others who have begun somebody makes way that is gone.
 func (s *awaiting) noteAside(g *goer, one *cluster.Seat, stay placement.Stay) {
-	if len(s.beside) == 0 {
-		return
-	}
 	for _, other := range s.beside[len(s.beside)-1].begun {
 		if s.behind().stepsAside(one, g.work, other) {
 			if g.aside == nil {
