@@ -3,12 +3,23 @@ package preempt
 // What disruption budgets leave of each owner (M7).
 
 // withinBudget says whether the owner's budget lets the unit go (M7). What only starts
-// may go as long as nothing that ran needs it.
+// may go as long as nothing that ran needs it. What starts of a workload lets nothing of the workload itself go: the
+// unit moves to its place (M11).
 func withinBudget(r *Evaluator, u *Unit) bool {
 	if u.Running == 0 {
 		return r.Spares(u.Owner, int(u.Starting))
 	}
-	return u.Owner < 0 || int64(u.Running+u.Starting) <= r.budgets[u.Owner]+r.starting[u.Owner]
+	return u.Owner < 0 || int64(u.Running) <= r.budgets[u.Owner]+r.starting[u.Owner]-startingOf(r, u.Work)
+}
+
+// startingOf is how many tasks of a workload start, in units that are not taken.
+func startingOf(r *Evaluator, work int32) (n int64) {
+	for id := range r.Of(work) {
+		if !r.Taken(id) {
+			n += int64(r.units[id].Starting)
+		}
+	}
+	return n
 }
 
 // Spares says whether so many of the tasks that start of an owner may go or wait: nothing

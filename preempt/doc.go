@@ -72,8 +72,8 @@
 //
 // Of every victim: it is preemptible, its minimum runtime is over (M1: that for
 // preemption also guards against moves), no disruption budget and no cap is
-// overdrawn (M7; what starts of an owner counts beside what runs, and may itself go as
-// long as nothing that ran has), and with all victims gone the preemptor starts: it is
+// overdrawn (M7; what starts of an owner counts beside what runs, but lets nothing of its own workload
+// go, and may itself go as long as nothing that ran has), and with all victims gone the preemptor starts: it is
 // within Q2, Q3, Q5, Q8 and Q10, and finds its places (M2). A unit takes with it,
 // at its turn, what is left of the units above it in its workload, the highest
 // step first; each of them is judged like a victim of its own. Of those that hold nothing that a

@@ -52,6 +52,9 @@ func (w Difference) writeAfter(d *cluster.Decision, from int) error {
 		x.Undo(m)
 		waiting = append(waiting, a)
 	}
+	if err := l.takeFree(d, waiting); err != nil {
+		return err
+	}
 	for _, a := range waiting { // beside all that starts at once, and the waiting ones before
 		a.After = l.waitsFor(d, l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool], a, false)
 	}
@@ -106,6 +109,7 @@ type leavers struct {
 	told             map[int32]told // by node, of an action with one task
 	awaited          []awaited      // of the action at hand
 	one              []int32        // scratch of waitsFor
+	has              []bool         // by task placed: it has its place already, and lacks nothing of it
 }
 
 // A told is what an action waits for if its one task lacks something of a node, and its workload
@@ -141,6 +145,36 @@ func (l *leavers) occupy(goes []bool) error {
 	return nil
 }
 
+// takeFree takes the places that waiting actions find free without claiming them: what others claim beside them they
+// have only once something else has left.
+func (l *leavers) takeFree(d *cluster.Decision, waiting []*cluster.Action) error {
+	w := l.world
+	if !slices.ContainsFunc(waiting, func(a *cluster.Action) bool { return w.Works[a.Work].Pipelined }) {
+		return nil
+	}
+	l.has = make([]bool, len(d.Placed))
+	for _, a := range waiting {
+		x, definition := l.before[w.FormOf(&w.Works[a.Work], a.Form).Pool], w.Definition(&w.Works[a.Work], a.Form)
+		for at := a.From; at < a.To; at++ {
+			t := d.Placed[at]
+			shape, place := definition.Sets[t.Set].Placed, l.placeOf(t)
+			if lack := x.Lacks(shape, place); !lack.Nothing() || Of(w).waitsAt(a.Work, t) {
+				continue
+			}
+			if err := x.Take(shape, place); err != nil {
+				return err
+			}
+			l.has[at] = true
+		}
+	}
+	return nil
+}
+
+// placeOf is the place of a task in the ledger of its pool.
+func (l *leavers) placeOf(t cluster.TaskPlace) placement.Place {
+	return placement.Place{Node: l.position[l.number[t.Node]], Devices: t.Devices}
+}
+
 // waitsFor takes the places of an action, and lists what it waits for: what goes and
 // holds what the places lack, and behind what is leaving also that. The leavers of a node
 // are looked at once for all of the action's tasks there. Where it is asked whether it waits at
@@ -154,9 +188,12 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 			l.listed[l.number[l.awaited[i].node]] = 0
 		}
 	}()
-	for _, t := range d.Placed[a.From:a.To] {
-		s := &definition.Sets[t.Set]
-		place := placement.Place{Node: l.position[l.number[t.Node]], Devices: t.Devices}
+	for n := a.From; n < a.To; n++ {
+		if l.has != nil && l.has[n] {
+			continue
+		}
+		t := d.Placed[n]
+		s, place := &definition.Sets[t.Set], l.placeOf(t)
 		lack := x.Lacks(s.Placed, place)
 		behind := w.Works[a.Work].Pipelined && Of(w).waitsAt(a.Work, t)
 		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[l.number[t.Node]]) == 0 {

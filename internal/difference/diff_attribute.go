@@ -29,7 +29,7 @@ type tookFrom struct {
 // attribute is the chain of takings that begins with one: of what its gainer has lost
 // again the next taking is the first later one that took from it or, if the gainer is
 // where it was after all, any. The chain ends with the first gainer that holds what
-// was taken for it, else with the last that holds anything. last is the last taking from
+// was taken for it, else with the last that holds anything that it has started. last is the last taking from
 // a loser, −1 if there is none; a taking without a gainer is a chain of its own. It is in the
 // memory of into.
 func attribute(into []int32, first int32, takings func(int32) tookFrom, last func(loser int32) int32, fated func(work, commit int32) fate) []int32 {
@@ -40,7 +40,7 @@ func attribute(into []int32, first int32, takings func(int32) tookFrom, last fun
 	}
 	for at, t := first, start; ; {
 		f := fated(t.gainer, t.commit)
-		if f != holdsNothing {
+		if f == holdsOther || f == holdsIt { // what stays where it was starts nothing (M2)
 			firm = len(chain)
 		}
 		if f == holdsIt {

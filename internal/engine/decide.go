@@ -153,6 +153,9 @@ func round(w *cluster.World, d *cluster.Decision) error {
 		if _, err := s.promising().improve(); err != nil {
 			return err
 		}
+		if s.promising().laying().readLines() {
+			d.Changed = true
+		}
 	}
 	return nil
 }

@@ -100,15 +100,20 @@ func (s exposing) vacated(gone []preempt.Justification) (before map[int32][]clus
 	}
 }
 
-// othersRan says whether something preemptible that ran in the state is in a queue or below it, of another workload
-// than those that go.
+// othersRan says whether something preemptible that ran in the state, and has its place still, is in a queue or below
+// it, of another workload than those that go.
 func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
 	w, p := s.world, s.pool
-	return slices.ContainsFunc(w.Holdings, func(h cluster.Holding) bool {
+	for at := range w.Holdings {
+		h := &w.Holdings[at]
 		f := w.FormOf(&w.Works[h.Work], h.Form)
-		return h.Phase == cluster.Running && !h.Fresh && !f.NonPreemptible && f.Pool == s.index && under(p, f.Queue, q) &&
-			!slices.ContainsFunc(gone, func(c preempt.Justification) bool { return p.Room.Unit(c.Victim).Work == h.Work })
-	})
+		if h.Phase == cluster.Running && !h.Fresh && !f.NonPreemptible && f.Pool == s.index && under(p, f.Queue, q) &&
+			slices.ContainsFunc(w.Room.Seats[h.Work], func(one cluster.Seat) bool { return one.Origin == int32(at) }) &&
+			!slices.ContainsFunc(gone, func(c preempt.Justification) bool { return p.Room.Unit(c.Victim).Work == h.Work }) {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsAgain describes a victim, whose workload had some seats, as it waits once it has gone; nil where it does not, or

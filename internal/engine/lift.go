@@ -127,6 +127,9 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[l.work]
 	f, d := w.FormOf(k, k.Current), w.Definition(k, k.Current)
+	if w.Room.IsPaidFor(l.commit) {
+		d = s.preempting().ownGround(l.work, k.Current)
+	}
 	unit := gang.Unit{Add: make([]int32, len(d.Sets))}
 	seats := slices.Clone(l.own)
 	all := make([]int, len(seats))

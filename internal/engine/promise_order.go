@@ -52,11 +52,15 @@ func (s laying) gatherers() []*promise {
 }
 
 // readLines reads which of the promises that were made beyond the lines of their queues are within those of today, as
-// they are when their time has come beside those that are: they make way as little as such (B4).
-func (s laying) readLines() {
+// they are when their time has come beside those that are: they make way as little as such (B4). It says whether that has
+// become otherwise for any.
+func (s laying) readLines() (changed bool) {
 	for _, p := range s.promises.list {
+		before := p.within
 		p.within = p.entitled || !p.gathers && !p.lost && s.entitledAmong(p, func(other *promise) bool { return other.entitled })
+		changed = changed || p.within != before
 	}
+	return changed
 }
 
 // yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
