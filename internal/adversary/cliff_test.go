@@ -20,7 +20,7 @@ type longShape struct {
 }
 
 var longShapes = []longShape{
-	{"pools with a resource each", 400, func(n int) *allot.State {
+	{"pools with a resource each", 100, func(n int) *allot.State {
 		s := new(allot.State)
 		for i := range n {
 			id := fmt.Sprintf("%04d", i)
@@ -30,7 +30,7 @@ var longShapes = []longShape{
 		}
 		return s
 	}},
-	{"pools with a label each", 400, func(n int) *allot.State {
+	{"pools with a label each", 100, func(n int) *allot.State {
 		s := new(allot.State)
 		for i := range n {
 			id := fmt.Sprintf("%04d", i)
