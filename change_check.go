@@ -26,6 +26,8 @@ type bounds struct {
 	// nodes: exact, as nothing overflows in a state that is no fault.
 	requested, capacity, foreign sums
 	tasks                        int64
+	// given is at least how many resources the queues give.
+	given int
 	// longest is at least the longest duration, in seconds: with a later Now it may go
 	// beyond all times.
 	longest int64
@@ -39,10 +41,12 @@ func checkWhole(n *objects) (bounds, error) {
 		return bounds{}, Check(n.state()) // which names the workloads
 	}
 	c.smallestMemory(0)
-	b := bounds{requested: c.requested, tasks: c.tasks, longest: c.longest, named: namedNodes(c.s), least: c.leastNodes()}
+	b := bounds{requested: c.requested, tasks: c.tasks, longest: c.longest, capacity: c.capacity, named: namedNodes(c.s), least: c.leastNodes()}
 	for i := range c.s.Nodes {
-		b.capacity.addAmounts(c.s.Nodes[i].Capacity)
 		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
+	}
+	for i := range c.s.Queues {
+		b.given += len(c.s.Queues[i].Resources)
 	}
 	b.frame = &checker{
 		s:      &State{Levels: c.s.Levels, Pools: c.s.Pools},
@@ -76,14 +80,14 @@ func namedNodes(s *State) map[string]bool {
 
 // leastNodes are a node for each pool that has the least device memory of it.
 func (c *checker) leastNodes() map[string]bool {
-	found := make(map[string]bool)
+	found, find := make(map[string]bool), newNodeFinder(c.s.Nodes, c.nodes)
 	for i, memory := range c.leastMemory {
-		var members []bool // nil is all nodes
+		set := new(NodeSet)
 		if len(c.s.Pools) > 0 {
-			members = c.s.Pools[i].Nodes.members(c.s.Nodes)
+			set = &c.s.Pools[i].Nodes
 		}
-		for n := range c.s.Nodes {
-			if (members == nil || members[n]) && memory > 0 && leastMemory(c.s.Nodes[n:n+1], nil) == memory {
+		for _, n := range find.of(set) {
+			if memory > 0 && leastMemory(c.s.Nodes, []int32{n}) == memory {
 				found[c.s.Nodes[n].ID] = true
 				break
 			}
@@ -206,10 +210,10 @@ func (d *delta) stillHolds(n table.Difference[Node], known *bounds, c *checker) 
 	if n.After == nil {
 		return !known.named[n.Before.ID] && d.after.residents.Get(n.Before.ID) == nil
 	}
-	alone, memory := []Node{*n.After}, leastMemory([]Node{*n.After}, nil)
+	memory := leastMemory([]Node{*n.After}, []int32{0})
 	pools := 0
 	for i := range c.leastMemory {
-		if len(c.s.Pools) > 0 && !c.s.Pools[i].Nodes.members(alone)[0] {
+		if len(c.s.Pools) > 0 && !c.s.Pools[i].Nodes.takes(n.After) {
 			continue
 		}
 		pools++
@@ -313,6 +317,11 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 	sure = next.tasks <= fewestTasks(came.s.Pools) // else the check of all counts by pool
 	sure = next.requested.move(&came.requested, &gone.requested) && sure
 	sure = next.capacity.move(&newCapacity, &oldCapacity) && sure
+	for _, q := range d.queues {
+		next.given += len(q.After.Resources) // of one that came or went all is checked
+	}
+	queues := d.after.queues.Len()
+	sure = sure && queues*(1+next.given+len(next.capacity.names)+len(next.requested.names)) <= mostFigures(queues, 0)
 	return next, next.foreign.move(&newForeign, &oldForeign) && sure
 }
 

@@ -20,6 +20,8 @@ const (
 	maxText         = 1024                               // bytes of a name
 	maxDevices      = placement.MaxDevices               // of a node: a place is a mask of 64 bits
 	maxTasks        = gang.MaxTasks                      // of all workloads, in all forms: what a plan may have to name
+	maxFigures      = 1 << 20                            // of queues and resources, where they are not in proportion to the input
+	figuresOfEach   = 64                                 // of each queue, and of each resource that a queue gives
 	maxCount        = math.MaxInt32                      // any other number of things
 	maxAlternatives = math.MaxInt16 - 1                  // of a workload, besides its own form
 	maxSum          = quota.MaxSum                       // of amounts: below 2^62
@@ -47,6 +49,12 @@ const (
 // Sums are checked so that no later one can overflow: what all forms of all
 // workloads request, the capacity and the foreign use of all nodes, and the
 // quotas and the weights of siblings each stay below 2^62 per resource.
+//
+// [Plan.Shares] has a line for each queue and resource of a pool, so that a thousand queues that
+// each give a resource of their own come to a million lines. All pools together may have 2^20 such
+// pairs, or 64 for each queue and each resource that a queue gives if that is more: 2^14 queues may
+// have as many resources as they like if each names one in 64, and what has fewer than 64 resources
+// any number of queues.
 //
 // It takes time linear in the size of s, n·log n where there are faults, and
 // keeps no map of the workloads if they are sorted by ID.
@@ -83,6 +91,7 @@ type checker struct {
 	leastMemory []int64           // by pool: of its devices; nil until asked for
 
 	requested sums // of all workloads
+	capacity  sums // of all nodes
 	tasks     int64
 	longest   int64            // of all durations, in seconds
 	tasksIn   []int64          // by pool: those of its workloads
@@ -111,6 +120,7 @@ func (c *checker) state() {
 	c.checkPools(&at)
 	c.checkQueues(&at)
 	c.checkWorkloads(&at)
+	c.checkFigures(&at)
 	c.checkBudgets(&at)
 	checkReservations(c, &at)
 	c.checkLedger(&at)

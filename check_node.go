@@ -11,18 +11,18 @@ func (c *checker) checkNodes(at *path) {
 	nodes := c.s.Nodes
 	list := at.field("nodes")
 	c.nodes = c.directory(&list, len(nodes), func(i int) string { return nodes[i].ID })
-	var capacity, foreign sums
+	var foreign sums
 	for i := range nodes {
 		below := list.at(i)
 		c.checkNode(&below, &nodes[i])
 		for name, n := range nodes[i].Capacity { // sums have no order
-			capacity.of(name).add(n, 1)
+			c.capacity.of(name).add(n, 1)
 		}
 		for name, n := range nodes[i].Foreign { // sums have no order
 			foreign.of(name).add(n, 1)
 		}
 	}
-	c.checkSums(&list, &capacity, "have")
+	c.checkSums(&list, &c.capacity, "have")
 	c.checkSums(&list, &foreign, "lose to foreign use")
 }
 

@@ -3,6 +3,7 @@ package allot
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/prose"
@@ -28,27 +29,42 @@ func (c *checker) checkPools(at *path) {
 	c.overlaps(at)
 }
 
-// overlaps reports the nodes that are in two pools.
+// toldPools is how many of the pools that a node is in are told.
+const toldPools = 4
+
+// overlaps reports the nodes that are in two pools or more, each once.
 func (c *checker) overlaps(at *path) {
-	if len(c.s.Pools) < 2 {
+	pools := c.s.Pools
+	if len(pools) < 2 {
 		return
 	}
-	owner := make([]int32, len(c.s.Nodes)) // pool + 1
-	list := at.field("nodes")
-	for i := range c.s.Pools {
-		pool := &c.s.Pools[i]
-		for n, in := range pool.Nodes.members(c.s.Nodes) {
-			switch {
-			case !in:
-			case owner[n] == 0:
-				owner[n] = int32(i) + 1
-			default:
-				first := c.s.Pools[owner[n]-1].ID
-				below := list.at(n)
-				c.fault(&below, FaultNodeInTwoPools, "in "+strconv.QuoteToASCII(first)+" and "+strconv.QuoteToASCII(pool.ID),
-					"must be in one pool")
+	first, count := make([]int32, len(c.s.Nodes)), make([]int32, len(c.s.Nodes)) // first is pool + 1
+	told := make(map[int32][]string)                                             // of a node in several pools
+	find := newNodeFinder(c.s.Nodes, c.nodes)
+	for i := range pools {
+		for _, n := range find.of(&pools[i].Nodes) {
+			switch count[n]++; {
+			case count[n] == 1:
+				first[n] = int32(i) + 1
+			case count[n] == 2:
+				told[n] = []string{strconv.QuoteToASCII(pools[first[n]-1].ID), strconv.QuoteToASCII(pools[i].ID)}
+			case count[n] <= toldPools:
+				told[n] = append(told[n], strconv.QuoteToASCII(pools[i].ID))
 			}
 		}
+	}
+	list := at.field("nodes")
+	for n, in := range count {
+		if in < 2 {
+			continue
+		}
+		names := told[int32(n)]
+		if in > toldPools {
+			names = append(names[:toldPools-1], strconv.Itoa(int(in)-toldPools+1)+" more")
+		}
+		last := len(names) - 1
+		below := list.at(n)
+		c.fault(&below, FaultNodeInTwoPools, "in "+strings.Join(names[:last], ", ")+" and "+names[last], "must be in one pool")
 	}
 }
 
@@ -182,24 +198,22 @@ func (c *checker) pool(at *path, id string) int32 {
 func (c *checker) smallestMemory(pool int32) int64 {
 	if c.leastMemory == nil {
 		c.leastMemory = make([]int64, max(1, len(c.s.Pools)))
+		find := newNodeFinder(c.s.Nodes, c.nodes)
 		if len(c.s.Pools) == 0 {
-			c.leastMemory[0] = leastMemory(c.s.Nodes, nil)
+			c.leastMemory[0] = leastMemory(c.s.Nodes, find.of(new(NodeSet)))
 		}
 		for i := range c.s.Pools {
-			c.leastMemory[i] = leastMemory(c.s.Nodes, c.s.Pools[i].Nodes.members(c.s.Nodes))
+			c.leastMemory[i] = leastMemory(c.s.Nodes, find.of(&c.s.Pools[i].Nodes))
 		}
 	}
 	return c.leastMemory[pool]
 }
 
-// leastMemory is the least device memory of the members; nil is all nodes.
-func leastMemory(nodes []Node, members []bool) int64 {
+// leastMemory is the least device memory of the nodes at those indices.
+func leastMemory(nodes []Node, members []int32) int64 {
 	least := int64(0)
-	for i := range nodes {
-		if members != nil && !members[i] {
-			continue
-		}
-		for _, d := range nodes[i].Devices {
+	for _, n := range members {
+		for _, d := range nodes[n].Devices {
 			if d.Memory > 0 && (least == 0 || d.Memory < least) {
 				least = d.Memory
 			}

@@ -317,3 +317,77 @@ func addQuotas(sum *sums, q *Queue, below *sums) {
 		}
 	}
 }
+
+// mostFigures is how many pairs of a queue and a resource there may be, of so many queues that give
+// so many resources.
+func mostFigures(queues, given int) int { return max(maxFigures, figuresOfEach*(queues+given)) }
+
+// checkFigures checks that there are not many more pairs of a queue and a resource than the state has
+// of either: the plan tells figures of each.
+func (c *checker) checkFigures(at *path) {
+	queues, given := c.s.Queues, 0
+	for i := range queues {
+		given += len(queues[i].Resources)
+	}
+	most := mostFigures(len(queues), given)
+	if len(queues)*(1+given+len(c.capacity.names)+len(c.requested.names)) <= most {
+		return // in one pool, even if each is another
+	}
+	resources, figures := c.resourcesOf(), 0
+	for _, pool := range c.queuePool {
+		if pool != none {
+			figures += len(resources[pool])
+		}
+	}
+	if figures > most {
+		c.faultAt(at, "queues", FaultTooMany, strconv.Itoa(figures)+" pairs of a queue and a resource",
+			"must come to at most "+strconv.Itoa(most)+" of these")
+	}
+}
+
+// resourcesOf are by pool what its nodes have, its queues give and its workloads request.
+func (c *checker) resourcesOf() []map[resource]bool {
+	out := make([]map[resource]bool, max(1, len(c.s.Pools)))
+	for i := range out {
+		out[i] = map[resource]bool{{name: GPU}: true}
+	}
+	note := func(pool int32, amounts map[string]int64) {
+		for name := range amounts { // into a set: order cannot matter
+			if known := (resource{name: name}); !out[pool][known] {
+				out[pool][known] = true
+			}
+		}
+	}
+	find := newNodeFinder(c.s.Nodes, c.nodes)
+	for i := range out {
+		set := new(NodeSet)
+		if len(c.s.Pools) > 0 {
+			set = &c.s.Pools[i].Nodes
+		}
+		for _, n := range find.of(set) {
+			note(int32(i), c.s.Nodes[n].Capacity)
+		}
+	}
+	for i, pool := range c.queuePool {
+		for _, r := range c.s.Queues[i].Resources {
+			if pool != none {
+				out[pool][resource{name: r.Resource}] = true
+				out[pool][resource{r.Resource, r.Class}] = true
+			}
+		}
+	}
+	form := func(queue string, sets []PodSet) {
+		if i, known := c.queues[queue]; known && c.queuePool[i] != none {
+			for s := range sets {
+				note(c.queuePool[i], sets[s].Request.Resources)
+			}
+		}
+	}
+	for _, k := range c.workloads {
+		form(k.Queue, k.PodSets)
+		for a := range k.Alternatives {
+			form(cmp.Or(k.Alternatives[a].Queue, k.Queue), k.Alternatives[a].PodSets)
+		}
+	}
+	return out
+}

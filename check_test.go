@@ -197,6 +197,8 @@ var faultRows = []struct {
 	{FaultWrongPool, `workloads[0].pool: must be the pool of its queue, is "p1"`, func(s *State) { s.Workloads[0].Pool = "p1" }},
 	{FaultNodeInTwoPools, `nodes[1]: must be in one pool, is in "p0" and "p1"`, func(s *State) { s.Pools[1].Nodes.IDs = []string{"n1"} }},
 	{FaultNodeInTwoPools, `nodes[0]: must be in one pool, is in "p0" and "p1"`, func(s *State) { s.Pools[1].Nodes = NodeSet{} }},
+	{FaultNodeInTwoPools, `nodes[0]: must be in one pool, is in "p0", "p1", "x0" and "x1"`, func(s *State) { addPools(s, 2) }},
+	{FaultNodeInTwoPools, `nodes[0]: must be in one pool, is in "p0", "p1", "x0" and 2 more`, func(s *State) { addPools(s, 3) }},
 	{FaultCycle, `queues[0].parent: must not lead back to the queue, is "q0"`, func(s *State) { s.Queues[0].Parent = "q0" }},
 	{FaultCycle, `queues[2].parent: must not lead back to the queue, is "q1"`, func(s *State) { s.Queues[2].Parent = "q1" }},
 	{FaultCycle, `workloads[1].groups[0].parent: must not lead back to the group, is "h"`, func(s *State) { s.Workloads[1].Groups[0].Parent = "h" }},
@@ -759,5 +761,13 @@ func TestCheckExitCodes(t *testing.T) {
 		if err := Check(s); !errors.As(err, &all) || !errors.Is(err, FaultRange) || all.Faults[0].String() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// addPools adds pools of all nodes, of which p1 is another.
+func addPools(s *State, n int) {
+	s.Pools[1].Nodes = NodeSet{}
+	for i := range n {
+		s.Pools = append(s.Pools, Pool{ID: fmt.Sprint("x", i)})
 	}
 }

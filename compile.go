@@ -20,6 +20,7 @@ type world struct {
 	// time what it asks for then.
 	foresees bool
 	pools    []*pool // by ID
+	poolID   map[string]int32
 	nodeID   map[string]int32
 	leaf     map[string]cluster.Leaf
 	forms    []formCompiler             // by pool
@@ -36,6 +37,8 @@ type world struct {
 	promised, behinds map[int32]bool
 	closing           map[int32]spell
 	closed            spell // in which what is closed to all of them is what it is
+	// landings are by class the nodes of it (Q8); nil before it is asked for.
+	landings map[string]landings
 	// reserved are the nodes that people have reserved, by State.Reservations, chosen ones too;
 	// unmet warns of amounts that are not met (B9).
 	reserved [][]ReservedNode
@@ -127,9 +130,7 @@ func compileWith(s *State, works []*Workload, foresees bool) (*world, error) {
 	compileBudgets(w)
 	w.levels = levelNumbers(s.Levels)
 	w.compilePools()
-	for _, p := range w.pools {
-		p.compileQueues(s)
-	}
+	w.compileQueues()
 	w.leaf = make(map[string]cluster.Leaf)
 	for i, p := range w.pools {
 		for q, source := range p.queues {
@@ -172,27 +173,27 @@ func (w *world) compilePools() {
 	s := w.state
 	w.NodePool = make([]int32, len(s.Nodes))
 	w.Position = make([]int32, len(s.Nodes))
-	w.nodeID = make(map[string]int32, len(s.Nodes))
+	w.poolID, w.nodeID = make(map[string]int32, len(s.Pools)), nodeIDs(s.Nodes)
 	for i := range s.Nodes {
 		w.NodePool[i], w.Position[i] = -1, -1
-		w.nodeID[s.Nodes[i].ID] = int32(i)
 	}
+	find := newNodeFinder(s.Nodes, w.nodeID)
 	if len(s.Pools) == 0 {
-		w.addPool("", new(Policy), new(NodeSet))
+		w.addPool("", new(Policy), find.of(new(NodeSet)))
 	}
 	for _, i := range byID(s.Pools, func(p *Pool) string { return p.ID }) {
-		w.addPool(s.Pools[i].ID, &s.Pools[i].Policy, &s.Pools[i].Nodes)
+		w.addPool(s.Pools[i].ID, &s.Pools[i].Policy, find.of(&s.Pools[i].Nodes))
 	}
 }
 
 // addPool adds the pool behind the others, with its nodes in their positions.
-func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
-	nodes, members := w.state.Nodes, set.members(w.state.Nodes)
+func (w *world) addPool(id string, policy *Policy, members []int32) {
+	nodes := w.state.Nodes
 	p := &pool{Pool: &cluster.Pool{Policy: policy.knobs()}, id: id, given: policy, smallestMemory: leastMemory(nodes, members)}
-	for n, in := range members {
-		if in && !nodes[n].Lost {
+	for _, n := range members {
+		if !nodes[n].Lost {
 			w.NodePool[n] = int32(len(w.pools))
-			p.Nodes = append(p.Nodes, int32(n))
+			p.Nodes = append(p.Nodes, n)
 		}
 	}
 	slices.SortFunc(p.Nodes, func(a, b int32) int {
@@ -204,6 +205,7 @@ func (w *world) addPool(id string, policy *Policy, set *NodeSet) {
 	}
 	p.follow(policy.GPUStrategy)
 	p.follow(policy.CPUStrategy)
+	w.poolID[id] = int32(len(w.pools))
 	w.pools = append(w.pools, p)
 	w.World.Pools = append(w.World.Pools, p.Pool)
 }
@@ -240,21 +242,4 @@ func (p *Policy) knobs() cluster.Policy {
 		UsageStrengthMilli:        p.UsageStrengthMilli,
 		DeadlinesFirst:            p.DeadlinesFirst,
 	}
-}
-
-// all says whether the set is all nodes of its surroundings.
-func (n *NodeSet) all() bool { return len(n.IDs) == 0 && n.Selector == nil }
-
-// members says of each node whether it belongs to the set.
-func (n *NodeSet) members(nodes []Node) []bool {
-	in := make([]bool, len(nodes))
-	named := make(map[string]bool, len(n.IDs))
-	for _, id := range n.IDs {
-		named[id] = true
-	}
-	for i := range nodes {
-		in[i] = n.all() || named[nodes[i].ID] ||
-			n.Selector != nil && n.Selector.Matches(nodes[i].Labels)
-	}
-	return in
 }

@@ -7,14 +7,47 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
+// landings are the nodes on which a task may be of a class, each once, in the order of the state: those
+// of the class, and those with a device of which it is the model.
+type landings struct{ own, with []int32 }
+
+// landingsOf are those of all classes, by name.
+func landingsOf(nodes []Node) map[string]landings {
+	out := make(map[string]landings)
+	for n := range nodes {
+		if class := nodes[n].Class; class != "" {
+			of := out[class]
+			of.own = append(of.own, int32(n))
+			out[class] = of
+		}
+		for d := range nodes[n].Devices {
+			of := out[nodes[n].Devices[d].Model]
+			if last := len(of.with) - 1; last < 0 || of.with[last] != int32(n) {
+				of.with = append(of.with, int32(n))
+				out[nodes[n].Devices[d].Model] = of
+			}
+		}
+	}
+	return out
+}
+
 // classesOf is what a task asks of each class that it could land in (Q8): of which some
 // node, be it lost, cordoned or in use, is one for it. What it is charged is known only
 // when it has a place.
-func (p *pool) classesOf(s *State, r *Request, charge quota.Amounts) (out quota.Amounts) {
+func (w *world) classesOf(p *pool, r *Request, charge quota.Amounts) (out quota.Amounts) {
+	if len(p.Classes) > 0 && w.landings == nil {
+		w.landings = landingsOf(w.state.Nodes)
+	}
 	for i, c := range p.Classes {
 		value := charge.Of(c.Plain)
-		name := p.resources[p.Plain+i].class
-		if value > 0 && slices.ContainsFunc(s.Nodes, func(n Node) bool { return lands(&n, r, name, c.Plain == 0) }) {
+		if value == 0 {
+			continue
+		}
+		name, gpu := p.resources[p.Plain+i].class, c.Plain == 0
+		may := func(n int32) bool { return lands(&w.state.Nodes[n], r, name, gpu) }
+		on := w.landings[name]
+		if slices.ContainsFunc(on.own, may) ||
+			gpu && (len(r.GPU.Models) == 0 || slices.Contains(r.GPU.Models, name)) && slices.ContainsFunc(on.with, may) {
 			out = append(out, quota.Amount{Resource: int32(p.Plain + i), Value: value})
 		}
 	}

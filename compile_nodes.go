@@ -31,9 +31,10 @@ func (p *pool) addUsable(capacity []int64, node *Node) {
 
 // compileNodeSets finds for each queue the set of the pool's nodes that it and
 // its parents may use, as one of few distinct sets.
-func (p *pool) compileNodeSets(s *State) {
+func (p *pool) compileNodeSets(w *world) {
+	s := w.state
 	p.NodeSet = make([]int32, len(p.queues))
-	known := make(map[string]int32)
+	known, find := make(map[string]int32), newNodeFinder(s.Nodes, w.nodeID)
 	done := make([]bool, len(p.queues))
 	var resolve func(q int32) int32
 	resolve = func(q int32) int32 {
@@ -46,7 +47,7 @@ func (p *pool) compileNodeSets(s *State) {
 			set = resolve(p.Parent[q])
 		}
 		if source := p.queues[q]; source >= 0 && !s.Queues[source].Nodes.all() {
-			set = p.internSet(known, set, s.Queues[source].Nodes.members(s.Nodes))
+			set = p.internSet(known, set, find.members(&s.Queues[source].Nodes))
 		}
 		p.NodeSet[q] = set
 		return set

@@ -2,7 +2,6 @@ package allot
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -16,13 +15,23 @@ import (
 // resource can have this name: it is not one that Check admits.
 const workloadsName = "\x00workloads"
 
-// compileQueues lists the pool's queues by ID, or the implicit one.
-func (p *pool) compileQueues(s *State) {
+// compileQueues lists the queues of each pool by ID, or the implicit one.
+func (w *world) compileQueues() {
+	s := w.state
 	for _, i := range byID(s.Queues, func(q *Queue) string { return q.ID }) {
-		if s.Queues[i].Pool == p.id || len(s.Pools) <= 1 {
-			p.queues = append(p.queues, i)
+		p := w.pools[0]
+		if len(s.Pools) > 1 {
+			p = w.pools[w.poolID[s.Queues[i].Pool]]
 		}
+		p.queues = append(p.queues, i)
 	}
+	for _, p := range w.pools {
+		p.linkQueues(s)
+	}
+}
+
+// linkQueues finds the parents of the pool's queues.
+func (p *pool) linkQueues(s *State) {
 	if len(p.queues) == 0 {
 		p.queues = []int32{-1}
 	}
@@ -46,8 +55,8 @@ func (p *pool) compileQueues(s *State) {
 	}
 }
 
-// compileResources collects, per pool, the names of all resources that nodes
-// have, queues govern or workloads request: GPU first, then by name.
+// compileResources collects, per pool, the names of all resources that its nodes
+// have, its queues govern or its workloads request: GPU first, then by name.
 func (w *world) compileResources() {
 	s := w.state
 	names := make([]map[string]bool, len(w.pools))
@@ -78,13 +87,10 @@ func (w *world) compileResources() {
 			p.Counted = p.Counted || s.Queues[source].MaxWorkloads.Given()
 		}
 	}
-	// A workload may have forms in several pools: its resources are known to
-	// every pool, which costs nothing where they are not used.
-	requested := make(map[string]bool)
-	for _, k := range w.workloads {
-		addRequested(requested, k.PodSets)
+	for _, k := range w.workloads { // each form's are known to the pool that it is in
+		addRequested(names[w.leafOf(k, k.Queue).Pool], k.PodSets)
 		for f := range k.Alternatives {
-			addRequested(requested, k.Alternatives[f].PodSets)
+			addRequested(names[w.leafOf(k, k.Alternatives[f].Queue).Pool], k.Alternatives[f].PodSets)
 		}
 	}
 	for i, p := range w.pools {
@@ -93,7 +99,6 @@ func (w *world) compileResources() {
 				names[i][name] = true
 			}
 		}
-		maps.Copy(names[i], requested)
 		w.nameResources(p, names[i], classes[i])
 	}
 }
@@ -151,7 +156,7 @@ func (p *pool) compileTree(w *world) error {
 	if p.Counted {
 		p.Capacity[len(p.resources)-1] = MaxAmount
 	}
-	p.compileNodeSets(s)
+	p.compileNodeSets(w)
 	p.compileReach(w)
 	return p.growTree(s)
 }

@@ -41,9 +41,7 @@ func (w *world) compileWork(i int32) error {
 		return err
 	}
 	for a := range given.Alternatives {
-		alternative := given.Alternatives[a]
-		alternative.Queue = cmp.Or(alternative.Queue, given.Queue)
-		compiled, err := w.compileForm(given, &alternative)
+		compiled, err := w.compileForm(given, &given.Alternatives[a])
 		if err != nil {
 			return err
 		}
@@ -127,11 +125,11 @@ func (w *world) newTasks(n int) []cluster.Holding {
 	return out
 }
 
-// leafOf is the queue of a form of the workload.
+// leafOf is the queue of a form of the workload: that which the form names, or the workload's.
 func (w *world) leafOf(k *Workload, queue string) cluster.Leaf {
-	at, ok := w.leaf[queue]
+	at, ok := w.leaf[cmp.Or(queue, k.Queue)]
 	if !ok && len(w.pools) > 1 { // the implicit queue of a pool without queues
-		at.Pool = int32(slices.IndexFunc(w.pools, func(p *pool) bool { return p.id == k.Pool }))
+		at.Pool = w.poolID[k.Pool]
 	}
 	return at
 }
@@ -395,7 +393,7 @@ func (c *formCompiler) shape(set int32, r *Request) cluster.Shape {
 		out.Charge = append(out.Charge, quota.Amount{Resource: 0, Value: int64(out.GPUs) * p.milliOf(&r.GPU)})
 	}
 	out.Charge = append(out.Charge, c.amounts...)
-	out.Classes = p.classesOf(c.world.state, r, out.Charge)
+	out.Classes = c.world.classesOf(p, r, out.Charge)
 	out.Placed = p.Index.Shape(out.Request)
 	p.requests[string(c.request)] = out
 	return out

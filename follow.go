@@ -169,7 +169,7 @@ func (t *follower) follow(n *objects) bool {
 		if c.Before != nil {
 			touched[t.slots[c.Before.ID]] = true
 		}
-		if c.After != nil && !t.world.knows(c.After, nil) {
+		if c.After != nil && !t.world.knows(c.After) {
 			return false
 		}
 	}
@@ -232,23 +232,21 @@ func (t *follower) canChange(c table.Difference[Node]) bool {
 	return equalButUse(c.Before, c.After) && (c.Before.Lost == c.After.Lost || !blocks) && !p.Lends
 }
 
-// knows says whether every resource that a workload requests is one that the world was
-// compiled with, every pool as if it had been there then, or one of those learnt.
-func (w *world) knows(k *Workload, learnt map[string]bool) bool {
-	known := func(sets []PodSet) bool {
+// knows says whether every resource that a form of a workload requests is one that its pool was
+// compiled with.
+func (w *world) knows(k *Workload) bool {
+	known := func(queue string, sets []PodSet) bool {
+		p := w.pools[w.leafOf(k, queue).Pool]
 		for i := range sets {
 			for name := range sets[i].Request.Resources { // all or not: order cannot matter
-				if !learnt[name] && slices.ContainsFunc(w.pools, func(p *pool) bool {
-					_, ok := p.byName[name]
-					return !ok
-				}) {
+				if _, ok := p.byName[name]; !ok {
 					return false
 				}
 			}
 		}
 		return true
 	}
-	return known(k.PodSets) && !slices.ContainsFunc(k.Alternatives, func(a Form) bool { return !known(a.PodSets) })
+	return known(k.Queue, k.PodSets) && !slices.ContainsFunc(k.Alternatives, func(a Form) bool { return !known(a.Queue, a.PodSets) })
 }
 
 // changeNode takes a node into use or out of it.

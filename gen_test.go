@@ -721,7 +721,7 @@ func strays(s *State, w *Workload, node string) bool {
 	}
 	at := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.ID == node })
 	return slices.ContainsFunc(s.Pools, func(p Pool) bool {
-		return (p.ID == pool || len(s.Pools) == 1) && !p.Nodes.members(s.Nodes)[at]
+		return (p.ID == pool || len(s.Pools) == 1) && !p.Nodes.takes(&s.Nodes[at])
 	})
 }
 

@@ -2,6 +2,7 @@ package allot
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 // of a fault of the library.
 func (s *Snapshot) Probe(deserted bool) (view.Probe[Workload, Reason], error) {
 	s = s.orZero()
-	f := &probe{snapshot: s, state: s.objects.frame(), names: make(map[string]bool)}
+	f := &probe{snapshot: s, state: s.objects.frame(), names: make(map[cluster.Leaf]map[string]bool)}
 	if deserted {
 		putInOrder(f.state)
 	} else {
@@ -34,7 +35,7 @@ type probe struct {
 	snapshot *Snapshot
 	state    *State
 	works    []*Workload
-	names    map[string]bool
+	names    map[cluster.Leaf]map[string]bool // that were learnt, by a leaf of their pool
 }
 
 // putInOrder has no node of a state be out of order.
@@ -48,28 +49,38 @@ func putInOrder(s *State) {
 	}
 }
 
-// learn has the world know the resources that a workload asks for.
+// learn has the world know the resources that a workload asks for, in the pools of its forms.
 func (f *probe) learn(k *Workload) error {
-	addRequested(f.names, k.PodSets)
+	note := func(queue string, sets []PodSet) {
+		leaf := f.world.leafOf(k, queue)
+		if f.names[leaf] == nil {
+			f.names[leaf] = make(map[string]bool)
+		}
+		addRequested(f.names[leaf], sets)
+	}
+	note(k.Queue, k.PodSets)
 	for a := range k.Alternatives {
-		addRequested(f.names, k.Alternatives[a].PodSets)
+		note(k.Alternatives[a].Queue, k.Alternatives[a].PodSets)
 	}
 	return f.compile()
 }
 
-// compile makes the world, with a workload that has ended for good and asks for
-// every name that was learnt.
+// compile makes the world, with a workload for each leaf that has ended for good and asks for
+// every name that was learnt there.
 func (f *probe) compile() error {
-	works := slices.Clone(f.works)
-	if len(f.names) > 0 {
-		asks := make(map[string]int64, len(f.names))
-		for name := range f.names { // into a map: order cannot matter
+	var gone []*Workload
+	for _, leaf := range slices.SortedFunc(maps.Keys(f.names), cluster.Leaf.Compare) {
+		asks := make(map[string]int64, len(f.names[leaf]))
+		for name := range f.names[leaf] { // into a map: order cannot matter
 			asks[name] = 1
 		}
-		gone := &Workload{Ending: true, PodSets: []PodSet{{Count: 1, Request: Request{Resources: asks}}}}
-		gone.Pool, gone.Queue = someLeaf(f.state)
-		works = slices.Insert(works, 0, gone) // it has no ID
+		p := f.world.pools[leaf.Pool]
+		gone = append(gone, &Workload{
+			Pool: p.id, Queue: p.queueID(f.state, int(leaf.Queue)), Ending: true,
+			PodSets: []PodSet{{Count: 1, Request: Request{Resources: asks}}},
+		})
 	}
+	works := slices.Concat(gone, f.works) // these have no ID
 	w, err := compileWith(f.state, works, false)
 	if err != nil {
 		return err
@@ -82,23 +93,6 @@ func (f *probe) compile() error {
 	return err
 }
 
-// someLeaf is a pool and a leaf queue in which a workload may stand.
-func someLeaf(s *State) (pool, queue string) {
-	inner := make(map[string]bool, len(s.Queues))
-	for i := range s.Queues {
-		inner[s.Queues[i].Parent] = true
-	}
-	for i := range s.Queues {
-		if !inner[s.Queues[i].ID] {
-			return "", s.Queues[i].ID
-		}
-	}
-	if len(s.Pools) > 0 {
-		pool = s.Pools[0].ID
-	}
-	return pool, ""
-}
-
 // Pose implements [view.Probe]: it checks the workload and puts it where the world has a
 // place for it.
 func (f *probe) Pose(ctx context.Context, k Workload) error {
@@ -107,7 +101,7 @@ func (f *probe) Pose(ctx context.Context, k Workload) error {
 		return err
 	}
 	asked := with.objects.workloads.Get(k.ID)
-	if !f.world.knows(asked, f.names) {
+	if !f.world.knows(asked) {
 		// A world has numbers for the resources that it was compiled with only.
 		if err := f.learn(asked); err != nil {
 			return err

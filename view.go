@@ -42,7 +42,12 @@ func (v viewer) Resource(pool, resource int32) string { return v.pools[pool].res
 
 func (v viewer) Class(pool, resource int32) string { return v.pools[pool].resources[resource].class }
 
-func (v viewer) ResourceOf(pool int32, name string) int32 { return v.pools[pool].byName[name] }
+func (v viewer) ResourceOf(pool int32, name string) int32 {
+	if r, known := v.pools[pool].byName[name]; known {
+		return r
+	}
+	return none
+}
 
 func (v viewer) NodeID(n int32) string { return v.state.Nodes[n].ID }
 

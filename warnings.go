@@ -143,12 +143,11 @@ func nodeWarnings(s *State) []Fault {
 	pools := poolIndex(s)
 	owner := make(map[string]int, len(s.Nodes))
 	sizes := make([]int, len(s.Pools))
+	find := newNodeFinder(s.Nodes, nodeIDs(s.Nodes))
 	for i := range s.Pools {
-		for n, in := range s.Pools[i].Nodes.members(s.Nodes) {
-			if in {
-				owner[s.Nodes[n].ID] = i
-				sizes[i]++
-			}
+		for _, n := range find.of(&s.Pools[i].Nodes) {
+			owner[s.Nodes[n].ID] = i
+			sizes[i]++
 		}
 	}
 	at := root()

@@ -12,7 +12,8 @@ func levelWarnings(s *State) []Fault {
 	if len(s.Levels) == 0 {
 		return nil
 	}
-	had := s.levelsOf(nil)
+	find := newNodeFinder(s.Nodes, nodeIDs(s.Nodes))
+	had := s.levelsOf(find.of(new(NodeSet)))
 	var found []Fault
 	for _, level := range s.Levels {
 		if !had[level.Name] {
@@ -22,16 +23,13 @@ func levelWarnings(s *State) []Fault {
 			found = append(found, Fault{Path: place.String(), Code: WarnLevelUnused, Value: "", Want: "is a level that no node has"})
 		}
 	}
-	return append(found, constraintWarnings(s, had)...)
+	return append(found, constraintWarnings(s, find, had)...)
 }
 
-// levelsOf are the levels of which a member has a domain; nil is all nodes.
-func (s *State) levelsOf(members []bool) map[string]bool {
+// levelsOf are the levels of which one of the nodes at those indices has a domain.
+func (s *State) levelsOf(members []int32) map[string]bool {
 	had := make(map[string]bool)
-	for i := range s.Nodes {
-		if members != nil && !members[i] {
-			continue
-		}
+	for _, i := range members {
 		if len(had) == len(s.Levels) {
 			break
 		}
@@ -52,7 +50,7 @@ type poolLevel struct {
 
 // constraintWarnings are about constraints at levels that no node of the pool has,
 // though others have: of each pool and level the one of which the place is first.
-func constraintWarnings(s *State, had map[string]bool) []Fault {
+func constraintWarnings(s *State, find *nodeFinder, had map[string]bool) []Fault {
 	if len(s.Pools) == 0 {
 		return nil // all nodes are in the pool
 	}
@@ -76,7 +74,7 @@ func constraintWarnings(s *State, had map[string]bool) []Fault {
 				return
 			}
 			if inPool[pool] == nil {
-				inPool[pool] = s.levelsOf(s.Pools[pool].Nodes.members(s.Nodes))
+				inPool[pool] = s.levelsOf(find.of(&s.Pools[pool].Nodes))
 			}
 			if inPool[pool][level] {
 				return

@@ -156,11 +156,17 @@ func (p *pool) queueID(s *State, q int) string {
 // writeShares gives the figures of Q6 for every queue: of GPU, of whatever some
 // queue of the pool says something about, and of what its workloads ask.
 func (w *world) writeShares() []Share {
-	var out []Share
-	for _, p := range w.pools {
-		reported := p.reported(w.state)
-		figures := p.Tree.AppendFigures(nil)
-		order := p.toldOrder(reported)
+	orders, lines := make([][]int, len(w.pools)), 0
+	for i, p := range w.pools {
+		orders[i] = p.toldOrder(p.reported(w.state))
+		lines += len(p.queues) * len(orders[i])
+	}
+	if lines == 0 {
+		return nil
+	}
+	out := make([]Share, 0, lines)
+	for i, p := range w.pools {
+		figures, order := p.Tree.AppendFigures(nil), orders[i]
 		for q := range p.queues {
 			reachable := p.reachable(q)
 			for _, r := range order {

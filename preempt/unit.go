@@ -103,6 +103,17 @@ type Unit struct {
 	Owner int32
 }
 
+// Same says whether two descriptions of a unit say the same of it.
+func (u *Unit) Same(other *Unit) bool {
+	return u.EvictionRank == other.EvictionRank && u.Leaf == other.Leaf && u.Owner == other.Owner &&
+		u.Running == other.Running && u.Starting == other.Starting && u.Rooted == other.Rooted && u.Started == other.Started &&
+		u.GPUs == other.GPUs && u.PreemptFrom == other.PreemptFrom && u.ReclaimFrom == other.ReclaimFrom &&
+		slices.Equal(u.Charge, other.Charge) &&
+		slices.EqualFunc(u.Tasks, other.Tasks, func(a, b Task) bool {
+			return a.Shape == b.Shape && a.Place == b.Place && a.Milli == b.Milli && a.Since == b.Since && slices.Equal(a.Charge, b.Charge)
+		})
+}
+
 // movedGPUs is what moving all of the unit beside victims costs (M10).
 func (u *Unit) movedGPUs() int64 {
 	if u.Started {

@@ -64,6 +64,7 @@ func (t *Tree) Figures(q, r int) Figures {
 // group.
 func (t *Tree) AppendFigures(dst []Figures) []Figures {
 	start := len(dst)
+	dst = slices.Grow(dst, len(t.parent)*t.resources)
 	for q := range t.pool {
 		for r := range t.resources {
 			dst = append(dst, t.figuresBeforeLending(q, r))

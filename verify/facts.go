@@ -35,6 +35,8 @@ type verifier struct {
 	moved map[string]bool
 	// evictedTasks counts the tasks that the plan evicts, by workload.
 	evictedTasks map[string]int
+	// closed remembers what reservations reserve by node, by which of them (B9).
+	closed map[string]map[string]closedTo
 	// budgets are the state's, by owner.
 	budgets map[string][]allot.DisruptionBudget
 	// waitsAmong remembers what among has found.
@@ -189,6 +191,7 @@ func newVerifier(s *allot.State, p *allot.Plan) *verifier {
 	v := &verifier{
 		state:        s,
 		plan:         p,
+		closed:       make(map[string]map[string]closedTo),
 		nodes:        make(map[string]*verifiedNode, len(s.Nodes)),
 		pools:        make(map[string]*verifiedPool),
 		queues:       make(map[string]*verifiedQueue, len(s.Queues)),

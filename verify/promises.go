@@ -413,7 +413,7 @@ func (v *promising) evictedAt(w *verifiedWorkload, f *verifiedForm, t verifiedTa
 			continue
 		}
 		for _, n := range r.Nodes {
-			if n.Node == t.node && (closedTo{len(n.Devices) == 0, n.Devices}).has(t.devices) {
+			if n.Node == t.node && reservedPart(n.Devices).has(t.devices) {
 				first = min(first, max(v.at, begins(r)))
 			}
 		}

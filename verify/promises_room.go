@@ -81,7 +81,7 @@ func (v *promising) changesOn(n *verifiedNode, from, to int64) []int64 {
 func (v *promising) wasElsewhere(p *promised, inWay func(*standing) bool) bool {
 	meets := func(one *standing) bool {
 		return slices.ContainsFunc(p.tasks, func(t plannedTask) bool {
-			return t.node.source.ID == one.task.node && (len(t.place.Devices) == 0 || len(one.task.devices) == 0 || closedTo{devices: t.place.Devices}.has(one.task.devices))
+			return t.node.source.ID == one.task.node && (len(t.place.Devices) == 0 || len(one.task.devices) == 0 || reservedPart(t.place.Devices).has(one.task.devices))
 		})
 	}
 	asks := make(map[*allot.Request]bool)

@@ -270,7 +270,7 @@ func (n *verifiedNode) gives(key verifiedKey) (sum int64) {
 		return max(0, n.source.Capacity[key.resource]-n.source.Foreign[key.resource])
 	}
 	for i, d := range n.source.Devices {
-		if !d.Unhealthy && !slices.Contains(n.maintained.devices, i) && (ofClass || key.class == d.Model) {
+		if !d.Unhealthy && !n.maintained.hasDevice(i) && (ofClass || key.class == d.Model) {
 			sum += milliPerDevice - d.Foreign
 		}
 	}

@@ -63,7 +63,8 @@ func (v reserving) readReserved(w *verifiedWorkload) {
 // closedFrom is what is closed to a form that starts at a time and has left for sure by another,
 // by node: all of it, or some devices. Before a reservation begins it is open to work that has left by
 // then, and to work that it evicts; preemptible work may borrow of it where it lends and the form borrows.
-func (v reserving) closedFrom(at, left int64, borrows bool, w *allot.Workload, f *verifiedForm) (closed map[string]closedTo) {
+func (v reserving) closedFrom(at, left int64, borrows bool, w *allot.Workload, f *verifiedForm) map[string]closedTo {
+	by, some := make([]byte, len(v.state.Reservations)), false // which of them close something
 	for k := range v.state.Reservations {
 		r := &v.state.Reservations[k]
 		if ends(r) <= at || isMember(r, w, f.queue) || borrows && r.Lend && !f.nonPreemptible {
@@ -72,13 +73,31 @@ func (v reserving) closedFrom(at, left int64, borrows bool, w *allot.Workload, f
 		if from := begins(r); from > at && (r.Evict && !f.nonPreemptible || left <= from) {
 			continue
 		}
-		for _, n := range r.Nodes {
+		by[k], some = 1, true
+	}
+	if !some {
+		return nil
+	}
+	closed, known := v.closed[string(by)]
+	if !known {
+		closed = v.closedBy(by)
+		v.closed[string(by)] = closed
+	}
+	return closed
+}
+
+// closedBy is what reservations reserve, by node: nil where they reserve nothing. They are marked by 1.
+func (v reserving) closedBy(marked []byte) (closed map[string]closedTo) {
+	for k, mark := range marked {
+		if mark == 0 {
+			continue
+		}
+		for _, n := range v.state.Reservations[k].Nodes {
 			if closed == nil {
 				closed = make(map[string]closedTo)
 			}
 			c := closed[n.Node]
-			c.whole = c.whole || len(n.Devices) == 0
-			c.devices = append(slices.Clip(c.devices), n.Devices...)
+			c.add(n.Devices)
 			closed[n.Node] = c
 		}
 	}
@@ -118,16 +137,32 @@ func (v reserving) claiming(w *verifiedWorkload, name taskName) *verifiedForm {
 	return &again
 }
 
-// A closedTo is what of a node is closed to a form.
+// A closedTo is what of a node is closed to a form: all of it, or devices, a bit for each.
 type closedTo struct {
 	whole   bool
-	devices []int
+	devices uint64
+}
+
+// reservedPart is what of a node some of its devices are; none is all of it.
+func reservedPart(devices []int) (c closedTo) {
+	c.add(devices)
+	return c
+}
+
+// add adds devices; none is all of the node.
+func (c *closedTo) add(devices []int) {
+	c.whole = c.whole || len(devices) == 0
+	for _, d := range devices {
+		c.devices |= 1 << uint(d)
+	}
 }
 
 // has says whether a place of devices has something of it.
 func (c closedTo) has(devices []int) bool {
-	return c.whole || slices.ContainsFunc(devices, func(d int) bool { return slices.Contains(c.devices, d) })
+	return c.whole || slices.ContainsFunc(devices, c.hasDevice)
 }
+
+func (c closedTo) hasDevice(d int) bool { return c.devices&(1<<uint(d)) != 0 }
 
 // readNodes notes of nodes which devices what has not passed tells apart, and what is reserved
 // at the time: for maintenance, and whole nodes for members.
@@ -157,8 +192,7 @@ func (v reserving) readNodes() {
 			if !isForNobody(r) {
 				continue
 			}
-			n.maintained.whole = n.maintained.whole || len(of.Devices) == 0
-			n.maintained.devices = append(slices.Clip(n.maintained.devices), of.Devices...)
+			n.maintained.add(of.Devices)
 		}
 	}
 }
@@ -196,7 +230,7 @@ func (v reserving) vacated(at spot, a *allot.Action, w *verifiedWorkload) {
 // hasOf says whether a reservation has something of the place of a task.
 func hasOf(r *allot.Reservation, t *allot.Task) bool {
 	return slices.ContainsFunc(r.Nodes, func(of allot.ReservedNode) bool {
-		return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+		return of.Node == t.Node && reservedPart(of.Devices).has(t.Devices)
 	})
 }
 
@@ -264,7 +298,7 @@ func (n *verifiedNode) isOnlyReserved(f *verifiedForm, r *allot.Request) bool {
 		if deviceCount(r.GPU) == 0 || len(r.GPU.Models) > 0 && !slices.Contains(r.GPU.Models, d.Model) || d.Memory < max(r.GPU.MinMemory, r.GPU.Memory) {
 			continue
 		}
-		if some = true; !slices.Contains(f.closed[n.source.ID].devices, i) {
+		if some = true; !f.closed[n.source.ID].hasDevice(i) {
 			return false
 		}
 	}
@@ -280,7 +314,7 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 	}
 	stands := func(of *allot.ReservedNode) bool {
 		return standing(func(t *allot.Task) bool {
-			return of.Node == t.Node && closedTo{len(of.Devices) == 0, of.Devices}.has(t.Devices)
+			return of.Node == t.Node && reservedPart(of.Devices).has(t.Devices)
 		})
 	}
 	passed := v.trustedToHaveLeft(b, x.source, x.queue) || standing(func(t *allot.Task) bool { return b.source.Reserved != nil && t.Behind == b.source.ID })
@@ -311,7 +345,7 @@ func (v reserving) startsBehind(at spot, a *allot.Action, w *verifiedWorkload) {
 	if !slices.ContainsFunc(v.plan.Reservations, func(r allot.PlannedReservation) bool {
 		return r.Workload == a.Behind && r.Change != allot.PromiseWithdrawn && (micros(r.Promise.At) > nowOf(v.state) || r.Promise.Rule == allot.ByGathering) && slices.ContainsFunc(r.Promise.Tasks, func(p allot.Placement) bool {
 			return slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
-				return t.Node == p.Node && (len(p.Devices) == 0 || len(t.Devices) == 0 || closedTo{devices: p.Devices}.has(t.Devices))
+				return t.Node == p.Node && (len(p.Devices) == 0 || len(t.Devices) == 0 || reservedPart(p.Devices).has(t.Devices))
 			})
 		})
 	}) {

@@ -16,6 +16,10 @@ import (
 func (v *verifier) shares() {
 	rows := make(verifiedRows)
 	demand := v.demands()
+	given := make(map[*verifiedPool]map[verifiedKey]bool, len(v.poolOrder))
+	for _, p := range v.poolOrder {
+		given[p] = p.givenKeys()
+	}
 	for i := range v.plan.Shares {
 		row := &v.plan.Shares[i]
 		at := listPath("shares", i)
@@ -35,10 +39,10 @@ func (v *verifier) shares() {
 		if row.Class == "" {
 			v.share(at, q, row, demand[q][row.Resource])
 		}
-		unruled(v, at, q, row)
+		unruled(v, at, row, given[q.pool])
 	}
 	for _, p := range v.poolOrder {
-		need := p.rowKeys()
+		need := rowKeys(given[p])
 		for _, q := range p.queues {
 			v.missingRows(q, rows[q], need)
 		}
@@ -97,15 +101,22 @@ func (v *verifier) queueOfRow(row *allot.Share) *verifiedQueue {
 	return p.queues[k]
 }
 
-// rowKeys are what each queue of the pool has a row for: GPU and everything
-// that some queue of the pool says something about.
-func (p *verifiedPool) rowKeys() []verifiedKey {
-	need := map[verifiedKey]bool{{allot.GPU, ""}: true}
+// givenKeys are what some queue of the pool says something about.
+func (p *verifiedPool) givenKeys() map[verifiedKey]bool {
+	given := make(map[verifiedKey]bool)
 	for _, q := range p.queues {
-		for key := range q.given { // into a set, sorted below
-			need[key] = true
+		for key := range q.given { // into a set: order cannot matter
+			given[key] = true
 		}
 	}
+	return given
+}
+
+// rowKeys are what each queue of the pool has a row for: GPU and everything
+// that some queue of the pool says something about.
+func rowKeys(given map[verifiedKey]bool) []verifiedKey {
+	need := maps.Clone(given)
+	need[verifiedKey{allot.GPU, ""}] = true
 	return slices.SortedFunc(maps.Keys(need), func(a, b verifiedKey) int {
 		return cmp.Or(strings.Compare(a.resource, b.resource), strings.Compare(a.class, b.class))
 	})
@@ -151,12 +162,11 @@ func (v *verifier) figures(at string, q *verifiedQueue, row *allot.Share) {
 
 // unruled checks what a row must not say: a class has neither demand nor fair share,
 // and of what no queue gives a quota none lends.
-func unruled(v *verifier, at string, q *verifiedQueue, row *allot.Share) {
+func unruled(v *verifier, at string, row *allot.Share, given map[verifiedKey]bool) {
 	if row.Class != "" && (row.Demand != 0 || row.Divided || row.FairShare != 0 || row.State != fairshare.InQuota) {
 		v.fail(at, ruleQueueState, "demand %d, fair share %d and state %d of a class", row.Demand, row.FairShare, row.State)
 	}
-	key := verifiedKey{row.Resource, row.Class}
-	if !slices.ContainsFunc(q.pool.queues, func(q *verifiedQueue) bool { _, given := q.given[key]; return given }) {
+	if !given[verifiedKey{row.Resource, row.Class}] {
 		if row.Class != "" {
 			v.fail(at, ruleFigures, "no queue of the pool gives anything for class %q", row.Class)
 		}

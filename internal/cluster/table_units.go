@@ -72,24 +72,31 @@ func (w Booking) Tell() {
 	}
 	for i := range w.Works {
 		if len(b.Seats[i]) > 0 {
-			w.Enter(int32(i), 0)
+			w.Enter(int32(i))
 		}
 	}
 	BeginBudgets(w.World)
 }
 
-// Retell tells the evaluator of a workload's units anew, if it knows any.
+// Retell tells the evaluator of a workload's units anew, if it knows any: of those that are not what
+// they were. A workload that grows task by task is told of task by task.
 func (w Booking) Retell(i int32) {
 	if !w.Room.Told {
 		return
 	}
 	k := &w.Works[i]
 	room := w.Pools[w.FormOf(k, k.Current).Pool].Room
+	w.Step(i)
+	units := w.unitsOf(i)
 	for id := range room.Of(i) {
+		known := room.Unit(id)
+		if at := int(known.Step); at < len(units) && units[at] != nil && units[at].Same(known) {
+			units[at] = nil
+			continue
+		}
 		room.Forget(id)
 	}
-	w.Step(i)
-	w.Enter(i, 0)
+	enter(room, units)
 }
 
 // Step tells the seats of a workload which unit they belong to: the minimum, or
@@ -231,58 +238,100 @@ func (d *Definition) rungs(n int32) []gang.Unit {
 	return units
 }
 
-// Enter tells the room of the workload's units from a step on.
-func (w Booking) Enter(i, from int32) {
-	seats := w.Room.Seats[i]
-	steps := int32(0)
-	for _, s := range seats {
-		steps = max(steps, s.Step+1)
-	}
+// Enter tells the room of the workload's units.
+func (w Booking) Enter(i int32) {
 	k := &w.Works[i]
-	for step := from; step < steps; step++ {
-		if u, some := w.unitOf(i, step); some {
-			w.Pools[w.FormOf(k, k.Current).Pool].Room.Add(u)
+	enter(w.Pools[w.FormOf(k, k.Current).Pool].Room, w.unitsOf(i))
+}
+
+// enter tells the room of units, but for those that are nil.
+func enter(room *preempt.Evaluator, units []*preempt.Unit) {
+	for _, u := range units {
+		if u != nil {
+			room.Add(*u)
 		}
 	}
 }
 
-// unitOf describes one unit of a workload by its seats.
-func (w Booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
+// unitsOf describes the units of a workload by its seats, by step; nil where a step has none.
+func (w Booking) unitsOf(i int32) []*preempt.Unit {
+	seats, steps := w.Room.Seats[i], int32(0)
+	for at := range seats {
+		steps = max(steps, seats[at].Step+1)
+	}
+	first := make([]int32, steps+1) // by step: where its seats begin in the order by step
+	for at := range seats {
+		first[seats[at].Step+1]++
+	}
+	for step := range steps {
+		first[step+1] += first[step]
+	}
+	byStep, next := make([]int32, len(seats)), slices.Clone(first)
+	oldest, outside := int64(math.MaxInt64), int32(-1) // the last step with a seat outside the pool
+	for at := range seats {
+		s := &seats[at]
+		byStep[next[s.Step]] = int32(at)
+		next[s.Step]++
+		oldest = min(oldest, s.Admitted)
+		if w.Outside(&w.Works[i], s.Node) {
+			outside = max(outside, s.Step)
+		}
+	}
+	waits, units, out := MinimumWaits(w.World, i), make([]preempt.Unit, steps), make([]*preempt.Unit, steps)
+	for step := range steps {
+		own := byStep[first[step]:first[step+1]]
+		if len(own) == 0 {
+			continue
+		}
+		units[step] = w.unitOf(i, step, own)
+		u := &units[step]
+		if step == 0 { // a minimum is as old as its oldest task
+			u.Admitted = oldest
+		}
+		u.NonPreemptible = u.NonPreemptible || step <= outside // nor is what it builds on taken (M6)
+		if waits {
+			u.Starting = 0
+		}
+		p := w.Pools[w.FormOf(&w.Works[i], w.Works[i].Current).Pool]
+		runtime := &p.Runtimes[u.Leaf]
+		u.PreemptFrom, u.ReclaimFrom = TimeAfterSeconds(u.Admitted, runtime.Preempt), TimeAfterSeconds(u.Admitted, runtime.Reclaim)
+		out[step] = u
+	}
+	return out
+}
+
+// unitOf describes the unit of some seats of a workload, by itself.
+func (w Booking) unitOf(i, step int32, own []int32) (u preempt.Unit) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	p, d := w.Pools[f.Pool], w.Definition(k, k.Current)
-	seats, charged := w.Room.Seats[i], 0
+	seats := w.Room.Seats[i]
 	u = preempt.Unit{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
 		},
+<<<<<<< HEAD
 		Leaf: f.Queue, Owner: k.Owner, Rooted: k.IsLeaving(w.World),
 		Tasks: w.newUnitTasks(countSeats(seats, step)),
+=======
+		Leaf: f.Queue, Owner: k.Owner, Rooted: k.Live >= 0 && w.Live[k.Live].Leaving > 0,
+		Tasks: w.newUnitTasks(len(own)),
+>>>>>>> h25-g3
 	}
 	u.Started = true
-	for at := range seats {
+	for n, at := range own {
 		s := &seats[at]
-		u.Started = u.Started && (s.Step != step || s.Origin < 0)
-		if w.Outside(k, s.Node) && s.Step >= step { // nor is what it builds on taken (M6)
-			u.NonPreemptible = true
-		}
-		if step == 0 || s.Step == step { // a minimum is as old as its oldest task
-			u.Admitted = min(u.Admitted, s.Admitted)
-		}
-		if s.Step != step {
-			continue
-		}
-		some = true
+		u.Started = u.Started && s.Origin < 0
+		u.Admitted = min(u.Admitted, s.Admitted)
 		shape := &d.Sets[s.Set]
-		charged++
 		charge := p.ChargeOf(shape, &w.Nodes[s.Node], s.Devices)
 		if !w.Outside(k, s.Node) {
 			u.Tasks = append(u.Tasks, preempt.Task{
 				Shape: shape.Placed, Place: s.Place(w.World), Charge: charge,
 			})
 		}
-		u.Charge = Plus(u.Charge, charge, charged)
+		u.Charge = Plus(u.Charge, charge, n+1)
 		gpus := shape.Charge.Of(0)
 		u.GPUs += gpus
 		if StartsAtOnce(w.World, s) {
@@ -299,15 +348,10 @@ func (w Booking) unitOf(i, step int32) (u preempt.Unit, some bool) {
 			t.Milli, t.Since = gpus, max(s.Admitted, k.Checkpoint)
 		}
 	}
-	if u.Starting > 0 && MinimumWaits(w.World, i) {
-		u.Starting = 0
-	}
 	if step == 0 && p.Counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(p.Width - 1), Value: 1})
 	}
-	runtime := &p.Runtimes[f.Queue]
-	u.PreemptFrom, u.ReclaimFrom = TimeAfterSeconds(u.Admitted, runtime.Preempt), TimeAfterSeconds(u.Admitted, runtime.Reclaim)
-	return u, some
+	return u
 }
 
 // Plus adds what the n-th task of a unit is charged. The charge of a lone task is
@@ -326,15 +370,6 @@ func Plus(sum, charge quota.Amounts, n int) quota.Amounts {
 		return sum // Check bounds every sum
 	}
 	return charge
-}
-
-func countSeats(seats []Seat, step int32) (n int) {
-	for at := range seats {
-		if seats[at].Step == step {
-			n++
-		}
-	}
-	return n
 }
 
 // newUnitTasks cuts room for n tasks from an arena.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
@@ -152,6 +153,11 @@ type Reach struct {
 
 // A Leaf is where a queue stands: its pool and its index there.
 type Leaf struct{ Pool, Queue int32 }
+
+// Compare orders leaves by pool, then by queue.
+func (l Leaf) Compare(other Leaf) int {
+	return cmp.Or(cmp.Compare(l.Pool, other.Pool), cmp.Compare(l.Queue, other.Queue))
+}
 
 // A Shape is a compiled Request: what it asks of a node and what it is charged.
 type Shape struct {

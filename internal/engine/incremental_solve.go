@@ -285,7 +285,7 @@ func (t *Incremental) seatAtRest(i int32) {
 	w.Room.Seats[i] = cluster.AppendSeats(w, nil, l.From, l.To)
 	if w.Room.Told && len(w.Room.Seats[i]) > 0 {
 		w.Booking().Step(i)
-		w.Booking().Enter(i, 0)
+		w.Booking().Enter(i)
 	}
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"maps"
 	"math/bits"
 	"slices"
@@ -184,9 +183,7 @@ func HoldersOf(w *cluster.World, pool int32, resourceOf func(other, resource int
 // order puts the holders leaf by leaf.
 func (all *Holders) order(leaves map[cluster.Leaf][]preempt.EvictionRank) {
 	sorted := make([]Holder, 0, len(all.Works))
-	for _, leaf := range slices.SortedFunc(maps.Keys(leaves), func(a, b cluster.Leaf) int {
-		return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Queue, b.Queue))
-	}) {
+	for _, leaf := range slices.SortedFunc(maps.Keys(leaves), cluster.Leaf.Compare) {
 		ranks := leaves[leaf]
 		slices.SortFunc(ranks, func(a, b preempt.EvictionRank) int { return b.Compare(a) }) // works are in the order of their IDs
 		for at := range ranks {

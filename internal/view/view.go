@@ -22,7 +22,8 @@ type Names interface {
 	// LowerFirst says of a pool that lower numbers are the higher priority, which the
 	// engine knows by the opposite sign.
 	LowerFirst(pool int32) bool
-	// Resource is the name of a plain resource of a pool, ResourceOf its index by name.
+	// Resource is the name of a plain resource of a pool, ResourceOf its index by name, −1 where
+	// nothing of the pool has, governs or requests it.
 	Resource(pool, resource int32) string
 	// Class is the class of nodes or model of a resource that is a quota's of one alone
 	// (Q8), "" elsewhere.
