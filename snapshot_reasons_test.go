@@ -75,6 +75,57 @@ func lentState() *State {
 	}
 }
 
+// Whoever asks why something waits for which no room was looked for has nobody told of what runs, as a solve tells nobody;
+// and where the answer needs it, what is decided after that is what a solve decides.
+func TestQuestionsTellOfUnitsWhereTheyMust(t *testing.T) {
+	for name, c := range map[string]struct { // each by itself: order cannot matter
+		priority int32 // of what waits
+		told     bool
+	}{"nobody stands lower": {0, false}, "one does": {1, true}} {
+		t.Run(name, func(t *testing.T) {
+			state := &State{
+				Now: time.Unix(1000, 0), Nodes: []Node{node("m", 1), node("n", 4)}, Queues: []Queue{gpuQueue("q", "", 5)},
+				Workloads: []Workload{
+					single("begins", "q", gpus(1)),
+					single("low", "q", gpus(1), task(Running, 0, "n", 0)),
+					single("high", "q", gpus(3), task(Running, 0, "n", 1, 2, 3)),
+					single("waits", "q", gpus(2)),
+				},
+			}
+			state.Workloads[2].Priority, state.Workloads[3].Priority = 2, c.priority
+			s, err := NewSnapshot(state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := single("first", "q", gpus(4))
+			first.Priority = 3
+			later, err := s.With(Change{Workloads: []Workload{first}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, now := range []*Snapshot{s, later} {
+				d, err := now.Decide()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := d.Why(t.Context(), "waits"); err != nil {
+					t.Fatal(err)
+				}
+				if now == s && (d.borrowed == nil || d.world.Room.Told != c.told) {
+					t.Errorf("the table is told: %t, want %t", !c.told, c.told)
+				}
+				want, err := Solve(now.State())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(want.Actions) == 0 || !reflect.DeepEqual(d.Actions(), want.Actions) {
+					t.Errorf("decided\n%v, solved\n%v", d.Actions(), want.Actions)
+				}
+			}
+		})
+	}
+}
+
 // A decision that was asked, and whose follower has gone on, holds no compiled state.
 func TestDecisionLetsItsWorldGo(t *testing.T) {
 	s, err := NewSnapshot(lentState())
