@@ -75,54 +75,47 @@ func lentState() *State {
 	}
 }
 
-// Whoever asks why something waits for which no room was looked for has nobody told of what runs, as a solve tells nobody;
-// and where the answer needs it, what is decided after that is what a solve decides.
+// A question about what waits beyond its line tells the evaluators of no units, as a solve does not; one about what may
+// reclaim, and gets nothing, tells them. What is decided after either is what a solve decides.
 func TestQuestionsTellOfUnitsWhereTheyMust(t *testing.T) {
-	for name, c := range map[string]struct { // each by itself: order cannot matter
-		priority int32 // of what waits
-		told     bool
-	}{"nobody stands lower": {0, false}, "one does": {1, true}} {
-		t.Run(name, func(t *testing.T) {
-			state := &State{
-				Now: time.Unix(1000, 0), Nodes: []Node{node("m", 1), node("n", 4)}, Queues: []Queue{gpuQueue("q", "", 5)},
-				Workloads: []Workload{
-					single("begins", "q", gpus(1)),
-					single("low", "q", gpus(1), task(Running, 0, "n", 0)),
-					single("high", "q", gpus(3), task(Running, 0, "n", 1, 2, 3)),
-					single("waits", "q", gpus(2)),
-				},
-			}
-			state.Workloads[2].Priority, state.Workloads[3].Priority = 2, c.priority
-			s, err := NewSnapshot(state)
-			if err != nil {
-				t.Fatal(err)
-			}
-			first := single("first", "q", gpus(4))
-			first.Priority = 3
-			later, err := s.With(Change{Workloads: []Workload{first}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, now := range []*Snapshot{s, later} {
-				d, err := now.Decide()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := d.Why(t.Context(), "waits"); err != nil {
-					t.Fatal(err)
-				}
-				if now == s && (d.borrowed == nil || d.world.Room.Told != c.told) {
-					t.Errorf("the table is told: %t, want %t", !c.told, c.told)
-				}
-				want, err := Solve(now.State())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(want.Actions) == 0 || !reflect.DeepEqual(d.Actions(), want.Actions) {
-					t.Errorf("decided\n%v, solved\n%v", d.Actions(), want.Actions)
-				}
-			}
+	for _, told := range []bool{false, true} {
+		waits := single("waits", "run", gpus(2))
+		if told {
+			waits.Queue = "reclaim"
+		}
+		high, first := single("high", "run", gpus(3), task(Running, 0, "n", 1, 2, 3)), single("first", "run", gpus(4))
+		high.Priority, first.Priority = 2, 3
+		s, err := NewSnapshot(&State{
+			Now: time.Unix(1000, 0), Nodes: []Node{node("m", 1), node("n", 4)},
+			Queues: []Queue{gpuQueue("begin", "", 1), gpuQueue("reclaim", "", 2), gpuQueue("run", "", 4)},
+			Workloads: []Workload{
+				single("begins", "begin", gpus(1)), high, single("low", "run", gpus(1), task(Running, 0, "n", 0)), waits,
+			},
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Why(t.Context(), "waits"); err != nil {
+			t.Fatal(err)
+		}
+		if d.borrowed == nil || d.world.Room.Told != told {
+			t.Errorf("the evaluators are told: %t, want %t", !told, told)
+		}
+		later, err := s.With(Change{Workloads: []Workload{first}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Solve(later.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err = later.Decide(); err != nil || len(want.Actions) != 4 || !reflect.DeepEqual(d.Actions(), want.Actions) {
+			t.Errorf("decided %v, %v, solved %v", d.Actions(), err, want.Actions)
+		}
 	}
 }
 
