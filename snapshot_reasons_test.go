@@ -75,6 +75,50 @@ func lentState() *State {
 	}
 }
 
+// A question about what waits beyond its line tells the evaluators of no units, as a solve does not; one about what may
+// reclaim, and gets nothing, tells them. What is decided after either is what a solve decides.
+func TestQuestionsTellOfUnitsWhereTheyMust(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		waits := single("waits", "run", gpus(2))
+		if told {
+			waits.Queue = "reclaim"
+		}
+		high, first := single("high", "run", gpus(3), task(Running, 0, "n", 1, 2, 3)), single("first", "run", gpus(4))
+		high.Priority, first.Priority = 2, 3
+		s, err := NewSnapshot(&State{
+			Now: time.Unix(1000, 0), Nodes: []Node{node("m", 1), node("n", 4)},
+			Queues: []Queue{gpuQueue("begin", "", 1), gpuQueue("reclaim", "", 2), gpuQueue("run", "", 4)},
+			Workloads: []Workload{
+				single("begins", "begin", gpus(1)), high, single("low", "run", gpus(1), task(Running, 0, "n", 0)), waits,
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Decide()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Why(t.Context(), "waits"); err != nil {
+			t.Fatal(err)
+		}
+		if d.borrowed == nil || d.world.Room.Told != told {
+			t.Errorf("the evaluators are told: %t, want %t", !told, told)
+		}
+		later, err := s.With(Change{Workloads: []Workload{first}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Solve(later.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err = later.Decide(); err != nil || len(want.Actions) != 4 || !reflect.DeepEqual(d.Actions(), want.Actions) {
+			t.Errorf("decided %v, %v, solved %v", d.Actions(), err, want.Actions)
+		}
+	}
+}
+
 // A decision that was asked, and whose follower has gone on, holds no compiled state.
 func TestDecisionLetsItsWorldGo(t *testing.T) {
 	s, err := NewSnapshot(lentState())

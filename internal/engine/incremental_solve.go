@@ -18,8 +18,8 @@ import (
 
 // Where the bound over the orders that are kept does not hold, an Incremental goes the
 // rounds with orders that are filled anew, on its own world: it marks every journal,
-// decides, writes, and undoes. What it knows of running work between decisions, which a
-// solve is told when it first makes room, follows the versions as all else does.
+// decides, writes, and undoes. What it knows of running work, which a solve is told when it first makes room, it
+// is told when a decision may, and knows from then on: it follows the versions as all else does.
 
 // A poolMark is a pool at rest.
 type poolMark struct {
@@ -36,10 +36,12 @@ type standing struct {
 	decision        *cluster.Decision
 	marks           []poolMark
 	lives, holdings int
+	told            bool // of the table
 }
 
 // solve decides by the loop of a solve, and takes it back.
 func (t *Incremental) solve(ctx context.Context) (*cluster.Decision, error) {
+	t.world.Booking().Tell()
 	d, err := t.Stay(ctx)
 	if err != nil {
 		return nil, err
@@ -71,11 +73,10 @@ func (t *Incremental) Leave() error {
 // stay is Stay, once.
 func (t *Incremental) stay(ctx context.Context) (*cluster.Decision, error) {
 	w := t.world
-	w.Booking().Tell()
 	d := &cluster.Decision{World: w}
 	t.resumeEffort()
 	t.displace(d)
-	t.standing = &standing{d, t.mark(), len(w.Live), len(w.Holdings)}
+	t.standing = &standing{d, t.mark(), len(w.Live), len(w.Holdings), w.Room.Told}
 	w.Journal = t.journal.Begin()
 	w.Loops = nil
 	for i, q := range t.pools {
@@ -208,9 +209,11 @@ func (t *Incremental) mark() []poolMark {
 	return marks
 }
 
-// takeBackSolve brings all back to rest.
+// takeBackSolve brings all back to rest. Evaluators that were told of the units since, be it by a question, are made
+// anew, which is quicker than to take that back, and told of them as they are at rest: it may be asked again.
 func (t *Incremental) takeBackSolve() error {
 	w, was := t.world, t.standing
+	anew := w.Room.Told && !was.told
 	t.standing = nil
 	w.Journal.Undo(w)
 	w.Journal = nil
@@ -222,7 +225,9 @@ func (t *Incremental) takeBackSolve() error {
 		changed := p.Changes != m.changes || looksAhead(p)
 		p.Index.Undo(m.index)
 		p.Tree.Undo(m.tree)
-		p.Room.Undo(m.units)
+		if !anew {
+			p.Room.Undo(m.units)
+		}
 		p.Changes, p.Freed = m.changes, m.freed
 		if changed { // what was refused since may be possible
 			for n := range m.memos {
@@ -240,6 +245,12 @@ func (t *Incremental) takeBackSolve() error {
 		if err := division.Of(w).DividePool(i); err != nil {
 			return err
 		}
+	}
+	if anew {
+		if t.newEvaluators(); !t.Rest() {
+			return errUnsound
+		}
+		w.Booking().Tell()
 	}
 	return nil
 }
