@@ -311,13 +311,8 @@ func (w Booking) unitOf(i, step int32, own []int32) (u preempt.Unit) {
 			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
 		},
-<<<<<<< HEAD
 		Leaf: f.Queue, Owner: k.Owner, Rooted: k.IsLeaving(w.World),
-		Tasks: w.newUnitTasks(countSeats(seats, step)),
-=======
-		Leaf: f.Queue, Owner: k.Owner, Rooted: k.Live >= 0 && w.Live[k.Live].Leaving > 0,
 		Tasks: w.newUnitTasks(len(own)),
->>>>>>> h25-g3
 	}
 	u.Started = true
 	for n, at := range own {
