@@ -222,18 +222,8 @@ func oracleDeviceOrder(a, b oracleDevice, r *Request, n *Node, s placement.Strat
 func (p *oraclePool) find(q *oracleQueue, r *Request, s placement.Strategy) (best oracleSpot, ok bool) {
 	var bestKey []int64
 	for position, n := range p.nodes {
-		if !p.accepts(q, n, r) {
-			continue
-		}
-		choice := oracleChoice{}
-		if oracleDevices(r.GPU) > 0 {
-			choices := p.choices(n, r, s)
-			if len(choices) == 0 {
-				continue
-			}
-			choice = slices.MinFunc(choices, func(a, b oracleChoice) int { return slices.Compare(a.key, b.key) })
-		}
-		if !p.fits(n, r, choice.devices) {
+		choice, takes := p.findOn(q, n, r, s)
+		if !takes {
 			continue
 		}
 		key := append(p.nodeKey(n, r, choice, s), int64(position))
@@ -242,6 +232,21 @@ func (p *oraclePool) find(q *oracleQueue, r *Request, s placement.Strategy) (bes
 		}
 	}
 	return best, ok
+}
+
+// findOn is the devices that a task would get on a node, and whether it fits there.
+func (p *oraclePool) findOn(q *oracleQueue, n *Node, r *Request, s placement.Strategy) (choice oracleChoice, ok bool) {
+	if !p.accepts(q, n, r) {
+		return choice, false
+	}
+	if oracleDevices(r.GPU) > 0 {
+		choices := p.choices(n, r, s)
+		if len(choices) == 0 {
+			return choice, false
+		}
+		choice = slices.MinFunc(choices, func(a, b oracleChoice) int { return slices.Compare(a.key, b.key) })
+	}
+	return choice, p.fits(n, r, choice.devices)
 }
 
 // nodeKey is what a strategy compares nodes by, lower first.

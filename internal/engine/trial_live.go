@@ -121,7 +121,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 		return true
 	}
 	if q.stillRefused(d.Sets[0].Placed, d.Refused) {
-		d.Refused = p.UntilFreed()
+		d.Refused = p.UntilRoom()
 		return false
 	}
 	m := p.Index.Mark()
@@ -129,7 +129,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	p.Index.Undo(m)
 	s.places = places
 	if !verdict.OK {
-		d.Refused = p.UntilFreed()
+		d.Refused = p.UntilRoom()
 	}
 	return verdict.OK
 }
