@@ -406,7 +406,10 @@ func TestFitsBeside(t *testing.T) {
 		{gang.AnyNodes, []int{4, 3, 2}, 5, false},
 	} {
 		x, _ := racked(t, make([]string, len(test.devices)), test.devices...)
-		g := singles(x, test.tasks, gang.Constraint{})
+		g, err := gang.New([]gang.Set{singles(x, test.tasks, gang.Constraint{})}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		p := gang.Placer{Fitting: test.fitting}
 		if got := p.FitsBeside(x, g, gang.Unit{Add: []int32{test.tasks}}); got != test.want {
 			t.Errorf("P8 %v: %d beside others on %v: %v", test.fitting, test.tasks, test.devices, got)
