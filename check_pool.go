@@ -239,7 +239,7 @@ func (c *checker) roomPolicy(at *path, p *Policy) {
 	if p.Preempt == preempt.WithinPool && p.Reclaim != preempt.NoReclaim {
 		// Between queues either entitlement or priority decides (R6): with both,
 		// each would undo what the other has done.
-		c.faultAt(at, "preempt", FaultExclusive, p.Preempt.String(), `"queue" or "off" unless reclaim is "off"`)
+		c.faultAt(at, "preempt", FaultExclusive, p.Preempt.String(), `must be "queue" or "off" unless reclaim is "off"`)
 	}
 	c.minRuntime(at, &p.MinRuntime)
 	c.within(at, "maxEvictions", int64(p.MaxEvictions), 0, maxCount)

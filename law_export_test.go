@@ -42,6 +42,7 @@ var Families = []Family{
 	{"extreme", 120, drawnBy(genExtremeState), []string{"start"}},
 	{"dense", 1500, genUsage, []string{"start", "resize", "displace", "unclaim"}},
 	{"room", 1000, genRoom, []string{"start", "resize", "evict", "shrink", "move", "after"}},
+	{"determined", 1000, genDetermined, []string{"start", "resize", "displace"}},
 	{"timed", 1200, genTimed, []string{"start", "resize", "evict", "move", "after"}},
 	{"plain", 300, func(seed uint64) *State { return plainState(rapid.Custom(genStillState).Example(int(seed))) }, []string{"start"}},
 }
@@ -158,8 +159,8 @@ func (j *Judged) After() (*State, error) {
 
 var (
 	byRapid   = []string{"small"}
-	forOracle = []string{"dense", "plain"} // all that the oracle decides knows
-	ofRules   = []string{"dense", "room", "plain"}
+	forOracle = []string{"dense", "determined", "plain"} // all that the oracle decides knows
+	ofRules   = []string{"dense", "determined", "room", "plain"}
 )
 
 // Laws are the laws that this package can put; TestLaws adds those that need

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 )
@@ -431,6 +432,9 @@ func (p *oraclePool) isPlaceless(w *oracleWork) bool {
 			return true
 		}
 	}
+	if p.policy.Fitting != gang.AnyNodes && slices.ContainsFunc(whole, func(n int) bool { return n > 1 }) && p.fitsNowhere(w, whole) {
+		return true
+	}
 	return p.togetherTooMuch(w, whole)
 }
 
@@ -743,6 +747,15 @@ func (p *oraclePool) placeInOrder(w *oracleWork, unit []int, kinds [][]int) (add
 	before := slices.Clone(w.tasks)
 	for i, kind := range kinds {
 		for _, set := range kind {
+			if r := &w.source.PodSets[set].Request; p.fitted(r, unit[set]) {
+				all := p.fit(w, set, unit[set], p.strategy(w, r))
+				if all == nil {
+					w.tasks = before
+					return nil, i
+				}
+				added = append(added, all...)
+				continue
+			}
 			for range unit[set] {
 				r := &w.source.PodSets[set].Request
 				spot, ok := p.find(w.queue, r, p.strategy(w, r))
@@ -750,9 +763,7 @@ func (p *oraclePool) placeInOrder(w *oracleWork, unit []int, kinds [][]int) (add
 					w.tasks = before
 					return nil, i
 				}
-				t := &oracleTask{work: w, set: set, index: w.freeIndex(set), node: spot.node, devices: spot.devices}
-				w.tasks = append(w.tasks, t)
-				added = append(added, t)
+				added = append(added, w.hold(set, spot))
 			}
 		}
 	}

@@ -387,3 +387,32 @@ func count(places []placement.Place) (tasks [12]int) {
 	}
 	return tasks
 }
+
+// P8: the nodes beside those that others use may be filled where all of them leave a rest.
+func TestFitsBeside(t *testing.T) {
+	for _, test := range []struct {
+		fitting gang.Fitting
+		devices []int
+		tasks   int32
+		want    bool
+	}{
+		{gang.MixedWholeNodes, []int{4, 3, 2}, 5, true},
+		{gang.MixedWholeNodes, []int{4, 3, 2}, 8, false},
+		{gang.MixedWholeNodes, []int{4, 3}, 6, false}, // no node is filled twice
+		{gang.MixedWholeNodes, []int{4, 3, 3}, 6, true},
+		{gang.MixedWholeNodes, []int{6, 4, 4, 3}, 11, true},
+		{gang.MixedWholeNodes, []int{8, 3}, 5, true}, // on one node
+		{gang.WholeNodes, []int{4, 3, 2}, 5, false},
+		{gang.AnyNodes, []int{4, 3, 2}, 5, false},
+	} {
+		x, _ := racked(t, make([]string, len(test.devices)), test.devices...)
+		g, err := gang.New([]gang.Set{singles(x, test.tasks, gang.Constraint{})}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := gang.Placer{Fitting: test.fitting}
+		if got := p.FitsBeside(x, g, gang.Unit{Add: []int32{test.tasks}}); got != test.want {
+			t.Errorf("P8 %v: %d beside others on %v: %v", test.fitting, test.tasks, test.devices, got)
+		}
+	}
+}

@@ -125,3 +125,50 @@ func mixed(nodes []fitted, n int32) (chosen []fitted) {
 	}
 	return chosen
 }
+
+// FitsBeside says whether the nodes would take the unit by P8 if the right ones of them were in
+// use. Under [MixedWholeNodes] that is more than [Placer.Place] finds: what it takes from the
+// largest on may leave a rest, of nodes of 4, 3 and 2 for 5 tasks say, where it leaves
+// none once the node of 4 is in use. The nodes are looked at for each set by itself.
+// O(sizes × tasks) time for each set.
+func (p *Placer) FitsBeside(x *placement.Index, g *Gang, u Unit) bool {
+	if p.Fitting != MixedWholeNodes || g.Constrained() {
+		return false
+	}
+	beside := false
+	for s := range g.sets {
+		set, n := &g.sets[s], g.added(u, s)
+		if !p.fits(x, set, n) {
+			continue
+		}
+		if !p.fillsSome(x, set, n) {
+			return false
+		}
+		beside = true
+	}
+	return beside
+}
+
+// fillsSome says whether n tasks of a set go to one node, or fill some that nobody uses.
+func (p *Placer) fillsSome(x *placement.Index, set *Set, n int32) bool {
+	nodes := make(map[int32]int) // by how many tasks fill one
+	for v, room := range x.Rooms(set.Shape) {
+		if room >= n {
+			return true
+		}
+		if devices, idle := x.Idle(int32(v)); idle && room > 0 && int64(room)*int64(set.Devices) == int64(devices) {
+			nodes[room]++
+		}
+	}
+	filled := make([]bool, n+1) // by tasks: whether they fill nodes of the sizes so far
+	filled[0] = true
+	for size, count := range nodes { // sums: order cannot matter
+		used := make([]int, n+1) // by tasks: the fewest nodes of this size
+		for tasks := size; tasks <= n; tasks++ {
+			if !filled[tasks] && filled[tasks-size] && used[tasks-size] < count {
+				filled[tasks], used[tasks] = true, used[tasks-size]+1
+			}
+		}
+	}
+	return filled[n]
+}

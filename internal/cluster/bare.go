@@ -214,8 +214,8 @@ func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) (why []Verdict,
 			return nil, err
 		}
 	}
-	again, kept := b.placeOn(b.empty, d, unit)
-	if kept.OK || kept.Cut {
+	again, kept, takes := b.placeOn(b.empty, d, unit)
+	if takes {
 		return nil, nil
 	}
 	if b.pool.Policy.Fitting != gang.AnyNodes && b.anyUnhealthy() {
@@ -224,7 +224,7 @@ func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) (why []Verdict,
 				return nil, err
 			}
 		}
-		if _, found := b.placeOn(b.worn, d, unit); found.OK || found.Cut {
+		if _, _, takes := b.placeOn(b.worn, d, unit); takes {
 			return nil, nil
 		}
 	}
@@ -232,14 +232,15 @@ func (b *bareNodes) searchDomains(d *Definition, unit gang.Unit) (why []Verdict,
 	return []Verdict{TellKeptApart(NewVerdict(ImpossibleDomain, 0, b.index), best, kept)}, nil
 }
 
-// placeOn says whether the nodes of an index take the unit, whose gang has other shapes there.
-func (b *bareNodes) placeOn(x *placement.Index, d *Definition, unit gang.Unit) (again *gang.Gang, found gang.Verdict) {
+// placeOn says whether the nodes of an index would take the unit, whose gang has other shapes there: as the
+// search finds it, unless that was cut, or if the right ones of them were in use (P8).
+func (b *bareNodes) placeOn(x *placement.Index, d *Definition, unit gang.Unit) (again *gang.Gang, found gang.Verdict, takes bool) {
 	b.placer.Topology = b.pool.Topology // it is made when it is first asked for
 	again = d.Gang.Reshaped(func(set int) placement.Shape { return x.Shape(d.Sets[set].open()) })
 	m := x.Mark()
 	_, found = b.placer.PlaceWithSiblings(x, again, unit, gang.Siblings{}, d.Place, nil)
 	x.Undo(m)
-	return again, found
+	return again, found, found.OK || found.Cut || b.placer.FitsBeside(x, again, unit)
 }
 
 // atBest is whether one empty node would take a task, and how many all would.

@@ -71,6 +71,16 @@ type Memo struct{ Freed, changed int64 } // plus one
 // UntilFreed is a memo of now that stands while nothing is freed.
 func (p *Pool) UntilFreed() Memo { return Memo{Freed: p.Freed + 1} }
 
+// UntilRoom is a memo of now that stands until a unit that found no place may find one: while
+// nothing is freed, or, as what [gang.MixedWholeNodes] takes from fewer idle nodes may fill
+// them where it left a rest, while nothing changes.
+func (p *Pool) UntilRoom() Memo {
+	if p.Policy.Fitting == gang.MixedWholeNodes {
+		return p.UntilChanged()
+	}
+	return p.UntilFreed()
+}
+
 // UntilChanged is a memo of now that stands while nothing changes.
 func (p *Pool) UntilChanged() Memo { return Memo{changed: p.Changes + 1} }
 

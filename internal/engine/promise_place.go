@@ -217,7 +217,7 @@ func (s promising) placeBeside(r reach, f *cluster.Form, d *cluster.Definition, 
 		return charge, found, err
 	}
 	if remembers {
-		all.refused[asked] = s.pool.UntilFreed()
+		all.refused[asked] = s.pool.UntilRoom()
 		if d.Unsure {
 			all.refused[asked] = s.pool.UntilChanged()
 		}

@@ -267,7 +267,7 @@ func (s *Solver) start(k *cluster.Work, it queue.Item, f *cluster.Form) (outcome
 	if !d.Unsure || len(d.Ladder) > 0 { // as asked (L2)
 		result, err := s.tryUnit(k, it, f, d.Unit, d.Asks)
 		if result == byCapacity && !used && !d.Unsure {
-			d.Refused = p.UntilFreed()
+			d.Refused = p.UntilRoom()
 		}
 		return result, err
 	}

@@ -118,7 +118,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 		return true
 	}
 	if q.stillRefused(d.Sets[0].Placed, d.Refused) {
-		d.Refused = p.UntilFreed()
+		d.Refused = p.UntilRoom()
 		return false
 	}
 	m := p.Index.Mark()
@@ -126,7 +126,7 @@ func (q *incrementalPool) hasPlace(at int32, above bool) bool {
 	p.Index.Undo(m)
 	s.places = places
 	if !verdict.OK {
-		d.Refused = p.UntilFreed()
+		d.Refused = p.UntilRoom()
 	}
 	return verdict.OK
 }
