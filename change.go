@@ -331,27 +331,43 @@ func put[T any](c *changer, at *path, list string, entries []T, id func(*T) stri
 	if len(entries) == 0 {
 		return nil
 	}
-	var seen map[string]bool
-	if len(entries) > 1 {
-		seen = make(map[string]bool, len(entries))
-	}
+	isTwice := twiceIn(entries, id)
 	changed = make([]table.Difference[T], 0, len(entries))
 	for i := range entries {
 		key := id(&entries[i])
-		if seen[key] {
+		if isTwice(i) {
 			below := at.field(list)
 			here := below.at(i)
 			c.fault(&here, FaultDuplicate, key, "must be put once")
 			continue
-		}
-		if seen != nil {
-			seen[key] = true
 		}
 		e := clone(entries[i])
 		changed = append(changed, table.Difference[T]{Before: into.Get(key), After: &e})
 		*into = into.Put(key, &e)
 	}
 	return changed
+}
+
+// twiceIn says of an entry whether one before it has its key. Entries are asked about in their order.
+func twiceIn[T any](entries []T, id func(*T) string) func(i int) bool {
+	const few = 8
+	if len(entries) <= few {
+		return func(i int) bool {
+			for k := range entries[:i] {
+				if id(&entries[k]) == id(&entries[i]) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	seen := make(map[string]bool, len(entries))
+	return func(i int) bool {
+		key := id(&entries[i])
+		twice := seen[key]
+		seen[key] = true
+		return twice
+	}
 }
 
 func (c *changer) fault(at *path, code FaultCode, id, want string) {

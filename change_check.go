@@ -183,7 +183,6 @@ func (d *delta) check(known bounds) (next bounds, sure bool) {
 // told.
 func (b *bounds) checker(n *objects) *checker {
 	c := *b.frame
-	c.nodes = make(map[string]int32)
 	c.s = &State{Now: n.now, Revision: n.revision, Levels: b.frame.s.Levels, Pools: b.frame.s.Pools}
 	return &c
 }
@@ -249,6 +248,9 @@ func (d *delta) checkNodes(c *checker, at *path) {
 }
 
 func (c *checker) list(n *Node) {
+	if c.nodes == nil {
+		c.nodes = make(map[string]int32)
+	}
 	c.nodes[n.ID] = int32(len(c.s.Nodes))
 	c.s.Nodes = append(c.s.Nodes, *n)
 }
@@ -330,23 +332,23 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 func (s *sums) move(came, gone *sums) bool {
 	var next sums
 	change := func(from *sums, sign total) {
-		for i, name := range from.names {
-			*next.of(name) += sign * from.totals[i]
+		for _, sum := range from.list {
+			*next.of(sum.name) += sign * sum.total
 		}
 	}
 	change(came, 1)
 	change(gone, -1)
-	if !slices.ContainsFunc(next.totals, func(t total) bool { return t != 0 }) {
+	if !slices.ContainsFunc(next.list, func(s sum) bool { return s.total != 0 }) {
 		return true
 	}
 	change(s, 1)
 	fits := true
 	*s = sums{}
-	for i, name := range next.names {
-		if next.totals[i] != 0 {
-			*s.of(name) = next.totals[i]
+	for _, sum := range next.list {
+		if sum.total != 0 {
+			*s.of(sum.name) = sum.total
 		}
-		fits = fits && next.totals[i] < tooLarge
+		fits = fits && sum.total < tooLarge
 	}
 	return fits
 }

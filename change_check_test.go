@@ -200,9 +200,9 @@ func amountsOf(h *heldOn) map[string]held {
 
 func totalsOf(s *sums) map[string]total {
 	m := make(map[string]total)
-	for i, name := range s.names {
-		if s.totals[i] != 0 {
-			m[name] = s.totals[i]
+	for _, sum := range s.list {
+		if sum.total != 0 {
+			m[sum.name] = sum.total
 		}
 	}
 	return m

@@ -305,42 +305,49 @@ func (t *total) add(n, times int64) {
 // sums are totals by resource. There are few resources, so a list is faster
 // than a map until it gets long.
 type sums struct {
-	names  []string
-	totals []total
-	index  map[string]int32
+	list  []sum
+	index map[string]int32
+}
+
+// A sum is the total of one resource.
+type sum struct {
+	name  string
+	total total
 }
 
 const shortList = 8
 
 func (s *sums) of(name string) *total {
 	if s.index == nil {
-		for i := range s.names {
-			if s.names[i] == name {
-				return &s.totals[i]
+		for i := range s.list {
+			if s.list[i].name == name {
+				return &s.list[i].total
 			}
 		}
 	} else if i, ok := s.index[name]; ok {
-		return &s.totals[i]
+		return &s.list[i].total
 	}
-	s.names = append(s.names, name)
-	s.totals = append(s.totals, 0)
-	if len(s.names) > shortList {
+	if s.list == nil {
+		s.list = make([]sum, 0, shortList/2)
+	}
+	s.list = append(s.list, sum{name: name})
+	if len(s.list) > shortList {
 		if s.index == nil {
 			s.index = make(map[string]int32)
-			for i := range s.names {
-				s.index[s.names[i]] = int32(i)
+			for i := range s.list {
+				s.index[s.list[i].name] = int32(i)
 			}
 		}
-		s.index[name] = int32(len(s.names) - 1)
+		s.index[name] = int32(len(s.list) - 1)
 	}
-	return &s.totals[len(s.totals)-1]
+	return &s.list[len(s.list)-1].total
 }
 
 // checkSums reports the totals that are too large.
 func (c *checker) checkSums(at *path, s *sums, what string) {
-	for i, name := range s.names {
-		if s.totals[i] == tooLarge {
-			c.fault(at, FaultSum, "2^62 or more", "must "+what+" less than 2^62 of "+strconv.Quote(name)+" in all")
+	for _, sum := range s.list {
+		if sum.total == tooLarge {
+			c.fault(at, FaultSum, "2^62 or more", "must "+what+" less than 2^62 of "+strconv.Quote(sum.name)+" in all")
 		}
 	}
 }

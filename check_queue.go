@@ -311,9 +311,9 @@ func addQuotas(sum *sums, q *Queue, below *sums) {
 	if below == nil {
 		return
 	}
-	for i, name := range below.names {
-		if !given[name] {
-			sum.of(name).add(int64(below.totals[i]), 1)
+	for _, of := range below.list {
+		if !given[of.name] {
+			sum.of(of.name).add(int64(of.total), 1)
 		}
 	}
 }

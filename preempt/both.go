@@ -161,7 +161,7 @@ func (j *joint) spared() (Proposal, bool) {
 func (j *joint) gains() bool {
 	var released quota.Amounts
 	for _, id := range j.run {
-		sum, err := released.AddScaled(j.room.units[id].Charge, 1)
+		sum, err := released.AddScaled(j.room.charged(id), 1)
 		if err != nil {
 			return false
 		}

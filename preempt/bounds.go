@@ -64,7 +64,7 @@ func (s *search) tooSmall(n int32, candidates []UnitID) bool {
 			if !r.alone(id) {
 				return false // what goes frees something elsewhere too
 			}
-			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+			most = addUpTo(most, r.charged(id).Of(need.Resource))
 		}
 		if most/(need.Value/int64(f.need)) < missing {
 			return true
@@ -109,7 +109,7 @@ func mostWith(s *search, n int32, here []UnitID) (most int64, known bool) {
 		}
 		u := &r.state[id]
 		if i == 0 || u.charge == 0 || u.charge != r.state[here[i-1]].charge {
-			held = r.units[id].Charge.Of(res)
+			held = r.charged(id).Of(res)
 		}
 		sums.add(u.leaf, held, r.protectionOf(a, id) == none)
 	}
@@ -167,7 +167,7 @@ func mostInAll(s *search, candidates []UnitID) (most int64, known bool) {
 		if !r.single(id) {
 			return 0, false
 		}
-		held := timesUpTo(r.units[id].Charge.Of(a.short[0]), one.to-one.from)
+		held := timesUpTo(r.charged(id).Of(a.short[0]), one.to-one.from)
 		sums.add(one.leaf, held, r.protectionOf(a, id) == none)
 	}
 	for _, leaf := range sums.leaves {

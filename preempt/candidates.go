@@ -226,7 +226,7 @@ func (s *search) addMost(most []int64, candidates []UnitID) bool {
 		leaf := r.state[candidates[i]].leaf
 		all, loose := int64(0), int64(0)
 		for ; i < len(candidates) && r.state[candidates[i]].leaf == leaf; i++ {
-			for _, held := range r.units[candidates[i]].Charge {
+			for _, held := range r.charged(candidates[i]) {
 				if held.Resource != either {
 					most[held.Resource] = addUpTo(most[held.Resource], held.Value)
 					continue

@@ -348,7 +348,7 @@ func (t *taking) mayDo(id UnitID, missing quota.Amounts) bool {
 	if r.state[r.byWork[r.units[id].Work]].next >= 0 {
 		return true // others go with it
 	}
-	return !slices.ContainsFunc(missing, func(m quota.Amount) bool { return r.units[id].Charge.Of(m.Resource) < m.Value })
+	return !slices.ContainsFunc(missing, func(m quota.Amount) bool { return r.charged(id).Of(m.Resource) < m.Value })
 }
 
 // release takes more from wherever preemption may until the preemptor's queues

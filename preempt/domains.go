@@ -57,7 +57,7 @@ func (s *search) tooSmallDomain(nodes []int32, here []UnitID) bool {
 			most = addUpTo(most, s.ask.nodes(r.Index).MostFree(n, need.Resource))
 		}
 		for _, id := range here {
-			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+			most = addUpTo(most, r.charged(id).Of(need.Resource))
 		}
 		if most < need.Value {
 			return true

@@ -223,9 +223,9 @@ type firstsKey struct {
 	shape     placement.Shape
 }
 
-// mostKeptFirsts is for how many kinds of preemptors it is kept who is first, before all of that is
-// forgotten.
-const mostKeptFirsts = 64
+// fewKeptFirsts is for how many kinds of preemptors it is kept who is first, before all of that is
+// forgotten: for more of them where there are few nodes, as many as have mostKeptFirsts nodes in all.
+const fewKeptFirsts, mostKeptFirsts = 64, 1 << 19
 
 // A leafOfFirsts is what tells whether those of a leaf go before others: whether they are candidates, of
 // what class, how many classes of leaves go before it, and how far it is beyond its line.
@@ -258,7 +258,7 @@ func keptFor(s *search, candidates []UnitID, f *firsts) *keptFirsts {
 	key := firstsKey{a.mode, a.Leaf, a.short[0], s.fit.shape()}
 	k := r.firsts[key]
 	if k == nil {
-		if len(r.firsts) == mostKeptFirsts {
+		if len(r.firsts) >= max(fewKeptFirsts, mostKeptFirsts/max(1, r.Nodes)) {
 			clear(r.firsts)
 		}
 		k = &keptFirsts{touched: len(r.touched), onNode: make([]first, r.Nodes), leaves: leaves}
@@ -305,7 +305,7 @@ func (k *keptFirsts) passed(s *search, candidates []UnitID, leaves []leafOfFirst
 	beside := make([]bool, len(leaves)) // by rank: whether it is so of some there
 	for _, one := range s.runs {
 		was, is := &k.leaves[one.leaf], &leaves[one.leaf]
-		held := s.room.units[candidates[one.from]].Charge.Of(s.ask.short[0])
+		held := s.room.charged(candidates[one.from]).Of(s.ask.short[0])
 		if was.goes && is.goes && min(was.beyond, is.beyond) < held && held <= max(was.beyond, is.beyond) {
 			beside[is.rank] = true
 		}

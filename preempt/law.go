@@ -132,7 +132,7 @@ func wouldPassOn(r *Evaluator, a *ask, id UnitID, refusal *Refusal) bool {
 			continue
 		}
 		for i, res := range a.short {
-			left[i] = addUpTo(left[i], r.units[other].Charge.Of(res))
+			left[i] = addUpTo(left[i], r.charged(other).Of(res))
 		}
 		if some = true; early && (until == 0 || r.units[other].ReclaimFrom < until) {
 			until = r.units[other].ReclaimFrom
@@ -255,14 +255,14 @@ func (a *ask) lasts(r *Evaluator, u *Unit) bool {
 		}
 		least := n // of those that are out
 		for _, id := range units {
-			if out := r.units[id].Charge.Of(res); r.state[id].taken && out > 0 {
+			if out := r.charged(id).Of(res); r.state[id].taken && out > 0 {
 				least = min(least, out)
 			}
 		}
 		left := r.use(u.Leaf, res) - n
 		for _, id := range lowerThan(r, units, u.Priority) {
 			if !r.state[id].taken {
-				left -= max(0, r.units[id].Charge.Of(res)-least)
+				left -= max(0, r.charged(id).Of(res)-least)
 			}
 		}
 		if left >= r.lineOf(u.Leaf, res, false) {

@@ -56,7 +56,7 @@ func (s *relocator) mayTake(n int32, tasks int64, leaves func(UnitID) bool) bool
 		all, have := need.Value/int64(s.fit.need)*tasks, r.Index.MostFree(n, need.Resource)
 		for _, id := range r.byNode[n] {
 			if s.goes[id] {
-				have = addUpTo(have, r.units[id].Charge.Of(need.Resource))
+				have = addUpTo(have, r.charged(id).Of(need.Resource))
 			}
 		}
 		if have < all && addUpTo(have, s.mostOf(s.leaving(n, leaves), need.Resource)) < all {
@@ -154,7 +154,7 @@ func (w *without) mayGain(n int32, gone []UnitID) bool {
 	for _, need := range w.ask.Need { // of all tasks together, which are alike
 		most := r.Index.MostFree(n, need.Resource)
 		for _, id := range gone {
-			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+			most = addUpTo(most, r.charged(id).Of(need.Resource))
 		}
 		if most/(need.Value/tasks) <= int64(w.fit.rooms[n]) {
 			return false
@@ -307,7 +307,7 @@ func (w *without) mostFree(n, res int32) int64 {
 	most := w.room.Index.MostFree(n, res)
 	for _, id := range w.room.byNode[n] {
 		if w.leaves(id) {
-			most = addUpTo(most, w.room.units[id].Charge.Of(res))
+			most = addUpTo(most, w.room.charged(id).Of(res))
 		}
 	}
 	return most
@@ -322,7 +322,7 @@ func (w *without) mostLeft(ids []UnitID, nodes []int32, res int32) (most int64) 
 	}
 	for _, id := range ids {
 		if slices.ContainsFunc(r.units[id].Tasks, func(t Task) bool { return w.takes(t.Shape) }) {
-			most = addUpTo(most, r.units[id].Charge.Of(res))
+			most = addUpTo(most, r.charged(id).Of(res))
 		}
 	}
 	return most

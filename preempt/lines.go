@@ -117,7 +117,7 @@ func (a *ask) beyondWithout(r *Evaluator, candidates []UnitID) *Right {
 			}
 			for _, id := range candidates {
 				if r.isBelow(r.state[id].leaf, q) {
-					use -= r.units[id].Charge.Of(asks.Resource)
+					use -= r.charged(id).Of(asks.Resource)
 				}
 			}
 			if use+asks.Value > line {

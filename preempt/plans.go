@@ -280,7 +280,7 @@ func cannotClear(s *search, n int32) bool {
 	return slices.ContainsFunc(s.ask.Need, func(need quota.Amount) bool {
 		most := s.ask.nodes(r.Index).MostFree(n, need.Resource)
 		for _, id := range s.here {
-			most = addUpTo(most, r.units[id].Charge.Of(need.Resource))
+			most = addUpTo(most, r.charged(id).Of(need.Resource))
 		}
 		return most < need.Value
 	})

@@ -27,12 +27,12 @@ func (r *Evaluator) protect(leaf int32) {
 	sum := make([]int64, len(r.Divided))
 	for _, id := range units {
 		r.state[id].protection = none
-		if r.admit(sum, leaf, r.units[id].Charge, false) {
+		if r.admit(sum, leaf, r.charged(id), false) {
 			r.state[id].protection = byQuota
 		}
 	}
 	for _, id := range units {
-		if r.state[id].protection == none && r.admit(sum, leaf, r.units[id].Charge, true) {
+		if r.state[id].protection == none && r.admit(sum, leaf, r.charged(id), true) {
 			r.state[id].protection = byShare
 		}
 	}
@@ -46,7 +46,7 @@ func protectByClass(r *Evaluator, leaf int32) {
 	}
 	sum := make([]int64, len(r.Divided))
 	for _, id := range r.inLeaf(leaf) {
-		charge, fits := r.units[id].Charge, true
+		charge, fits := r.charged(id), true
 		for _, a := range charge {
 			if guards(r, a.Resource) && a.Value > r.lineOf(leaf, a.Resource, false)-sum[a.Resource] {
 				fits = false
@@ -70,7 +70,7 @@ func withinClasses(r *Evaluator, leaf int32) {
 	sum := make([]int64, len(r.Classed))
 	for _, id := range r.inLeaf(leaf) {
 		some, fits := false, true
-		for _, a := range r.units[id].Charge {
+		for _, a := range r.charged(id) {
 			if line, bound := classLine(r, leaf, a.Resource); bound && a.Value > 0 {
 				some, fits = true, fits && a.Value <= line-sum[a.Resource]
 			}
@@ -78,7 +78,7 @@ func withinClasses(r *Evaluator, leaf int32) {
 		if r.state[id].inClass = some && fits; !r.state[id].inClass {
 			continue
 		}
-		for _, a := range r.units[id].Charge {
+		for _, a := range r.charged(id) {
 			if int(a.Resource) < len(sum) {
 				sum[a.Resource] += a.Value
 			}
@@ -156,7 +156,7 @@ func (r *Evaluator) wouldProtect(b *Preemptor) protection {
 				return byQuota
 			}
 			if i < len(units) && units[i] != part && !admitted[i] && !r.state[units[i]].taken {
-				admitted[i] = r.admit(sum, b.Leaf, r.units[units[i]].Charge, byShares)
+				admitted[i] = r.admit(sum, b.Leaf, r.charged(units[i]), byShares)
 			}
 		}
 	}

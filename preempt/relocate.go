@@ -242,7 +242,7 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 		for i, id := range of {
 			more := moverSet{append(slices.Clip(set.ids), id), set.gpus, set.running}
 			more.gpus = addUpTo(more.gpus, r.units[id].movedGPUs())
-			if !r.units[id].Started {
+			if !r.state[id].started {
 				more.running++
 			}
 			if more.running > s.ask.Relocations || len(more.ids) > max(mostMoves, s.ask.Relocations) {
@@ -288,7 +288,7 @@ func (s *relocator) mostFreed(movable []UnitID) []int64 {
 func (s *relocator) mostOf(movable []UnitID, res int32) (most int64) {
 	sizes := s.sizes[:0]
 	for _, id := range movable {
-		if n := s.room.units[id].Charge.Of(res); s.room.units[id].Started {
+		if n := s.room.charged(id).Of(res); s.room.state[id].started {
 			most = addUpTo(most, n)
 		} else {
 			sizes = append(sizes, n)
@@ -425,7 +425,7 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 		if !ok {
 			return 0, false
 		}
-		if !t.ask.relocates() || !r.units[id].Started {
+		if !t.ask.relocates() || !r.state[id].started {
 			moved = addUpTo(moved, n)
 		}
 	}

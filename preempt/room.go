@@ -108,6 +108,7 @@ type Evaluator struct {
 	ratioKnown []bool
 	seen       []int32 // by unit: the search that listed it
 	seenLeaf   []int32 // by queue: the search that listed all of it
+	seenSome   bool    // it listed some by themselves
 	turn       int32   // of seen
 	// onNodes are the nodes, ofWorks the workloads, that a bound has counted.
 	onNodes, ofWorks marks
@@ -125,7 +126,7 @@ type unitState struct {
 	next                 UnitID // of the same workload
 	leaf, priority, work int32
 	node                 int32  // on which all of it stands, where that is one task; else −1
-	charge               int32  // the same of all that share what they are charged
+	charge               int32  // the number of what it is charged, the same of all that share it; 0 is that it is nothing
 	number               int32  // by standing among those of its leaf with a number; 0 is none
 	holds                uint64 // resources below 64 that it is charged
 	bars                 bars
@@ -133,6 +134,7 @@ type unitState struct {
 	taken                bool // in the search at hand
 	moving               bool // in the trial at hand, see Moving
 	counted              bool // while it is taken: see fit.counted
+	started              bool // see Unit.Started
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)
 	inClass              bool // within what its leaf is guaranteed of its classes
@@ -192,7 +194,7 @@ func NewEvaluator(c Config) *Evaluator {
 		roster: roster{
 			byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 			nodeSorted: make([]bool, c.Nodes), sorted: make([]bool, queues),
-			stretches: make([][]stretch, queues), stretched: make([]bool, queues),
+			stretches: make([][]stretch, queues), stretched: make([]bool, queues), amounts: make([]quota.Amounts, 1),
 		},
 		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),

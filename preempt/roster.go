@@ -27,7 +27,8 @@ type roster struct {
 	order      standingOrder // scratch of sortByStanding
 	here       []UnitID      // memory for lists of byNode
 	charges    map[sharedCharge]int32
-	lastCharge sharedCharge // and lastNumber are those that were asked for last
+	amounts    []quota.Amounts // by the number of a list of them; the first is the empty one
+	lastCharge sharedCharge    // and lastNumber are those that were asked for last
 	lastNumber int32
 }
 
@@ -48,12 +49,16 @@ func (r *roster) chargeOf(list quota.Amounts) int32 {
 		if r.charges == nil {
 			r.charges = make(map[sharedCharge]int32)
 		}
-		known = int32(len(r.charges) + 1)
-		r.charges[key] = known
+		known = int32(len(r.amounts))
+		r.charges[key], r.amounts = known, append(r.amounts, list)
 	}
 	r.lastCharge, r.lastNumber = key, known
 	return known
 }
+
+// charged is what a unit is charged. It is told by the number of the list, of which there are as many as
+// kinds of workloads, so that of a unit itself nothing is read that lies elsewhere in memory.
+func (r *roster) charged(id UnitID) quota.Amounts { return r.amounts[r.state[id].charge] }
 
 // A standingKey is a unit with what of its standing tells most apart beside it, which is
 // quicker to sort.
@@ -116,7 +121,7 @@ func (r *roster) holds(id UnitID, res int32) bool {
 	if res < 64 {
 		return r.state[id].holds&(1<<res) != 0
 	}
-	return r.units[id].Charge.Of(res) > 0
+	return r.charged(id).Of(res) > 0
 }
 
 // standsOn says whether a unit, the last one entered, is listed on a node.

@@ -320,6 +320,7 @@ func markAll(s *search, candidates []UnitID) {
 	}
 	s.ask.listed = s
 	r.turn++
+	r.seenSome = false
 	if len(r.seen) < len(r.units) {
 		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
 	}
@@ -331,7 +332,7 @@ func markAll(s *search, candidates []UnitID) {
 			from += all
 			continue
 		}
-		r.seen[candidates[from]] = r.turn
+		r.seen[candidates[from]], r.seenSome = r.turn, true
 		from++
 	}
 }
@@ -339,7 +340,7 @@ func markAll(s *search, candidates []UnitID) {
 // isMarked says whether a unit is a candidate of the search that marked them last.
 func isMarked(s *search, id UnitID) bool {
 	r := s.room
-	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seen[id] == r.turn
+	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seenSome && r.seen[id] == r.turn
 }
 
 // oneNode lists one node.

@@ -105,7 +105,7 @@ func coversNeed(s *search, gone []UnitID) bool {
 			have = free.Amounts[need.Resource-1]
 		}
 		for _, id := range gone {
-			have = addUpTo(have, s.room.units[id].Charge.Of(need.Resource))
+			have = addUpTo(have, s.room.charged(id).Of(need.Resource))
 		}
 		if have < need.Value {
 			return false
@@ -214,6 +214,6 @@ func inReach(r *Evaluator, b *Preemptor, id UnitID) bool {
 // beside devices.
 func holdsOf(r *Evaluator, id UnitID, lack placement.Lack) bool {
 	return lack.Slots || slices.ContainsFunc(lack.Resources, func(resource int32) bool {
-		return r.units[id].Charge.Of(resource+1) > 0 // 0 are the GPUs
+		return r.charged(id).Of(resource+1) > 0 // 0 are the GPUs
 	})
 }

@@ -245,7 +245,7 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 
 // stateOf is what is kept of a new unit beside it.
 func (r *Evaluator) stateOf(u *Unit) unitState {
-	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, node: -1, alive: true}
+	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, node: -1, alive: true, started: u.Started}
 	if len(u.Tasks) == 1 {
 		out.node = u.Tasks[0].Place.Node
 	}

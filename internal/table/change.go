@@ -8,49 +8,60 @@ func (t Table[T]) Put(key string, e *T) Table[T] {
 	if t.top == nil {
 		return Table[T]{newLeaf([]string{key}, []*T{e})}
 	}
-	return rootOver(t.top.put(key, e))
+	top, more := t.top.put(key, e)
+	if more != nil {
+		top = newInner([]*page[T]{top, more})
+	}
+	return Table[T]{top}
 }
 
-// put returns the one or two pages that take the place of p.
-func (p *page[T]) put(key string, e *T) []*page[T] {
+// put returns the page that takes the place of p, and the one behind it where it has become two.
+func (p *page[T]) put(key string, e *T) (q, more *page[T]) {
 	i, found := slices.BinarySearch(p.keys, key)
 	if p.below == nil {
 		if found {
 			entries := slices.Clone(p.entries)
 			entries[i] = e
-			return []*page[T]{newLeaf(p.keys, entries)}
+			return newLeaf(p.keys, entries), nil
 		}
 		return splitLeaf(inserted(p.keys, i, key), inserted(p.entries, i, e))
 	}
 	if !found {
 		i = max(i-1, 0)
 	}
-	return splitInner(p.with(i, i+1, p.below[i].put(key, e)...))
+	one, two := p.below[i].put(key, e)
+	return splitInner(p.with(i, i+1, one, two))
 }
 
 // splitLeaf makes one leaf, or two halves where the entries are too many for one.
-func splitLeaf[T any](keys []string, entries []*T) []*page[T] {
+func splitLeaf[T any](keys []string, entries []*T) (p, more *page[T]) {
 	n := len(keys)
 	if n <= PageSize {
-		return []*page[T]{newLeaf(keys, entries)}
+		return newLeaf(keys, entries), nil
 	}
 	m := n / 2
-	return []*page[T]{newLeaf(keys[:m:m], entries[:m:m]), newLeaf(keys[m:], entries[m:])}
+	return newLeaf(keys[:m:m], entries[:m:m]), newLeaf(keys[m:], entries[m:])
 }
 
 // splitInner is the page, or its two halves where it has grown too large.
-func splitInner[T any](p *page[T]) []*page[T] {
+func splitInner[T any](p *page[T]) (q, more *page[T]) {
 	n := len(p.below)
 	if n <= PageSize {
-		return []*page[T]{p}
+		return p, nil
 	}
-	return []*page[T]{newInner(p.below[: n/2 : n/2]), newInner(p.below[n/2:])}
+	return newInner(p.below[: n/2 : n/2]), newInner(p.below[n/2:])
 }
 
-// with is p with other pages in place of those from one index to another. It
+// with is p with one page or two, or none, in place of those from one index to another. It
 // looks at no others: most of what is not looked at is not in the processor's
 // caches.
-func (p *page[T]) with(from, to int, by ...*page[T]) *page[T] {
+func (p *page[T]) with(from, to int, one, two *page[T]) *page[T] {
+	by := make([]*page[T], 0, 2)
+	for _, b := range [...]*page[T]{one, two} {
+		if b != nil {
+			by = append(by, b)
+		}
+	}
 	q := &page[T]{keys: p.keys, below: replaced(p.below, from, to, by...), size: p.size}
 	for _, b := range p.below[from:to] {
 		q.size -= b.size
@@ -61,9 +72,9 @@ func (p *page[T]) with(from, to int, by ...*page[T]) *page[T] {
 		same = same && b.keys[0] == p.keys[from+i]
 	}
 	if !same {
-		keys := make([]string, len(by))
-		for i, b := range by {
-			keys[i] = b.keys[0]
+		keys := make([]string, 0, 2)
+		for _, b := range by {
+			keys = append(keys, b.keys[0])
 		}
 		q.keys = replaced(p.keys, from, to, keys...)
 	}
@@ -107,18 +118,18 @@ func (p *page[T]) remove(key string) *page[T] {
 		if len(p.below) == 1 {
 			return nil
 		}
-		return p.with(i, i+1)
+		return p.with(i, i+1, nil, nil)
 	}
 	// Pages that have become small are joined, so that a table that shrinks
 	// does not keep the pages of its largest version. They are joined only up to
 	// half a page: a page that is nearly full would soon be split again.
 	if i > 0 && len(left.keys)+len(p.below[i-1].keys) <= PageSize/2 {
-		return p.with(i-1, i+1, joined(p.below[i-1], left))
+		return p.with(i-1, i+1, joined(p.below[i-1], left), nil)
 	}
 	if i+1 < len(p.below) && len(left.keys)+len(p.below[i+1].keys) <= PageSize/2 {
-		return p.with(i, i+2, joined(left, p.below[i+1]))
+		return p.with(i, i+2, joined(left, p.below[i+1]), nil)
 	}
-	return p.with(i, i+1, left)
+	return p.with(i, i+1, left, nil)
 }
 
 // joined is one page of what two neighbours of one level have.

@@ -58,6 +58,7 @@ const headSize = 64 << 10
 // formatOf tells the format of a trace by how it begins, and reads nothing of it.
 func formatOf(text *bufio.Reader) (string, error) {
 	begin, err := text.Peek(headSize)
+	isWhole := errors.Is(err, io.EOF)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
@@ -66,17 +67,19 @@ func formatOf(text *bufio.Reader) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		begin = make([]byte, headSize)
-		n, err := io.ReadFull(zipped, begin)
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		if begin, err = io.ReadAll(io.LimitReader(zipped, headSize)); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return "", err
 		}
-		begin = begin[:n]
+		if err != nil && isWhole && !bytes.Contains(begin, []byte("\n")) {
+			return "", fmt.Errorf("it is cut off in its first line: %w", err)
+		}
 	}
 	begin = bytes.TrimLeft(bytes.TrimPrefix(begin, []byte("\xef\xbb\xbf")), " \t\r\n")
 	line, _, _ := strings.Cut(string(begin), "\n")
 	line = strings.ToLower(strings.TrimSpace(line))
 	switch {
+	case line == "":
+		return "", errors.New("it is empty, or begins with nothing but blanks; -format says which it is")
 	case strings.HasPrefix(line, "{"):
 		return "native", nil
 	case strings.HasPrefix(line, "["):

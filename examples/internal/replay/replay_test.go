@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -478,6 +479,31 @@ func TestFormats(t *testing.T) {
 		stderr.Reset()
 		if code := runStill(slices.Replace(all, 2, 3, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
 			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
+		}
+	}
+}
+
+// TestFormatsOfNothing: of a trace that has no first line, or not all of it, it is said why none of
+// the formats is its own.
+func TestFormatsOfNothing(t *testing.T) {
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write([]byte(strings.Repeat(`{"trace":{"version":1,"name":"a long one"}}`, 20) + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "it is empty, "},
+		{" \n\t\r\n", "it is empty, "},
+		{"\xef\xbb\xbf", "it is empty, "},
+		{zipped.String()[:zipped.Len()/2], "it is cut off in its first line: unexpected EOF"},
+		{zipped.String()[:5], "unexpected EOF"},
+		{"a,b\n", "its first line is that of none of the formats"},
+	} {
+		if format, err := formatOf(bufio.NewReaderSize(strings.NewReader(c.text), headSize)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q is taken for %q, %v", c.text, format, err)
 		}
 	}
 }
