@@ -347,20 +347,20 @@ func (h *helper) shorter() error {
 		if reason.Code == allot.TooLateToBackfill {
 			r.From, r.Amount = hole+over, n
 		}
-		r.Change = h.with(func(k *allot.Workload) { h.endBy(k, r.To) })
+		r.Change = h.with(func(k *allot.Workload) { endBy(k, r.To, h.policy().Reserve.TrustDurations) })
 		return r, true
 	})
 }
 
-// endBy has a workload take so many seconds at most, by what its pool goes by.
-func (h *helper) endBy(k *allot.Workload, most int64) {
+// endBy has a workload take so many seconds at most, by what its pool goes by: durations where it trusts them.
+func endBy(k *allot.Workload, most int64, trusts bool) {
 	lower := func(b *quota.Bound) {
 		if !b.Given() || b.IsUnlimited() || b.Amount() > most {
 			*b = quota.Of(most)
 		}
 	}
 	lower(&k.Duration)
-	if k.TimeLimit.Given() || !h.policy().Reserve.TrustDurations {
+	if k.TimeLimit.Given() || !trusts {
 		lower(&k.TimeLimit)
 	}
 	k.MinDuration = min(k.MinDuration, most)
