@@ -52,6 +52,9 @@ func (h homecoming) goHome() error {
 			}
 			home, err := h.toFree(i, one)
 			if !home && err == nil {
+				home, err = h.toFreeOfAnother(i, one)
+			}
+			if !home && err == nil {
 				home, err = h.toSharers(i, one)
 			}
 			if err != nil {
@@ -198,6 +201,29 @@ func (h *homecoming) alikePlace(i int32, one *cluster.Seat, shape placement.Shap
 	return place, found && one.Devices != 0 && !place.Pipelined && slices.Equal(classes(place.Devices), classes(one.Devices))
 }
 
+// toFreeOfAnother takes a task that moves to the free old place of another of its pod set
+// that moves, which it is from then on: they are alike.
+func (h *homecoming) toFreeOfAnother(i int32, one *cluster.Seat) (home bool, err error) {
+	w := h.solver.world
+	onItsNode := func(s *cluster.Seat) bool { return s.Node == w.Holdings[s.Origin].Node }
+	if onItsNode(one) {
+		return false, nil
+	}
+	for at := range w.Room.Seats[i] {
+		other := &w.Room.Seats[i][at]
+		// Whoever is on its own node keeps it: so each exchange brings one more home.
+		if other == one || other.Set != one.Set || other.Commit < 0 || !w.Booking().Ran(other) || onItsNode(other) {
+			continue
+		}
+		exchangeNames(one, other)
+		if home, err = h.toFree(i, one); home || err != nil {
+			return home, err
+		}
+		exchangeNames(one, other)
+	}
+	return false, nil
+}
+
 // toFreeOfGone has a task that starts stay at the free place of one of its pod set that has
 // gone, and is that from then on: they are alike.
 func (h *homecoming) toFreeOfGone(i int32, one *cluster.Seat) (home bool, err error) {
@@ -273,6 +299,13 @@ func (h *homecoming) sharersOf(one *cluster.Seat) (sharers [64]int) {
 		}
 	}
 	return sharers
+}
+
+// exchangeNames has two seats of a pod set continue what the other did.
+func exchangeNames(a, b *cluster.Seat) {
+	a.Origin, b.Origin = b.Origin, a.Origin
+	a.Index, b.Index = b.Index, a.Index
+	a.Admitted, b.Admitted = b.Admitted, a.Admitted
 }
 
 // helped says whether somebody went for the workload: then its new place is what that
