@@ -26,7 +26,7 @@ type bounds struct {
 	// nodes: exact, as nothing overflows in a state that is no fault.
 	requested, capacity, foreign sums
 	tasks                        int64
-	// given is at least how many resources the queues give.
+	// given is at least how many resources there are that queues give, each by itself and by class.
 	given int
 	// longest is at least the longest duration, in seconds: with a later Now it may go
 	// beyond all times.
@@ -45,9 +45,7 @@ func checkWhole(n *objects) (bounds, error) {
 	for i := range c.s.Nodes {
 		b.foreign.addAmounts(c.s.Nodes[i].Foreign)
 	}
-	for i := range c.s.Queues {
-		b.given += len(c.s.Queues[i].Resources)
-	}
+	b.given = distinctlyGiven(c.s.Queues)
 	b.frame = &checker{
 		s:      &State{Levels: c.s.Levels, Pools: c.s.Pools},
 		levels: c.levels, pools: c.pools, queues: c.queues, queuePool: c.queuePool, parent: c.parent, inner: c.inner, hasQueues: c.hasQueues,
@@ -320,10 +318,10 @@ func (b *bounds) moved(d *delta, came *checker) (next bounds, sure bool) {
 	sure = next.requested.move(&came.requested, &gone.requested) && sure
 	sure = next.capacity.move(&newCapacity, &oldCapacity) && sure
 	for _, q := range d.queues {
-		next.given += len(q.After.Resources) // of one that came or went all is checked
+		next.given += 2 * len(q.After.Resources) // of one that came or went all is checked
 	}
 	queues := d.after.queues.Len()
-	sure = sure && queues*(1+next.given+len(next.capacity.names)+len(next.requested.names)) <= mostFigures(queues, 0)
+	sure = sure && queues*(1+next.given+len(next.capacity.list)+len(next.requested.list)) <= mostFigures(queues, 0)
 	return next, next.foreign.move(&newForeign, &oldForeign) && sure
 }
 

@@ -330,7 +330,7 @@ func (c *checker) checkFigures(at *path) {
 		given += len(queues[i].Resources)
 	}
 	most := mostFigures(len(queues), given)
-	if len(queues)*(1+given+len(c.capacity.names)+len(c.requested.names)) <= most {
+	if len(queues)*(1+distinctlyGiven(queues)+len(c.capacity.list)+len(c.requested.list)) <= most {
 		return // in one pool, even if each is another
 	}
 	resources, figures := c.resourcesOf(), 0
@@ -343,6 +343,17 @@ func (c *checker) checkFigures(at *path) {
 		c.faultAt(at, "queues", FaultTooMany, strconv.Itoa(figures)+" pairs of a queue and a resource",
 			"must come to at most "+strconv.Itoa(most)+" of these")
 	}
+}
+
+// distinctlyGiven is how many resources there are that queues give, each by itself and by class.
+func distinctlyGiven(queues []Queue) int {
+	given := make(map[resource]bool)
+	for i := range queues {
+		for _, r := range queues[i].Resources {
+			given[resource{name: r.Resource}], given[resource{r.Resource, r.Class}] = true, true
+		}
+	}
+	return len(given)
 }
 
 // resourcesOf are by pool what its nodes have, its queues give and its workloads request.

@@ -304,6 +304,13 @@ func (h *homecoming) sharersOf(one *cluster.Seat) (sharers [64]int) {
 	return sharers
 }
 
+// exchangeNames has two seats of a pod set continue what the other did.
+func exchangeNames(a, b *cluster.Seat) {
+	a.Origin, b.Origin = b.Origin, a.Origin
+	a.Index, b.Index = b.Index, a.Index
+	a.Admitted, b.Admitted = b.Admitted, a.Admitted
+}
+
 // helped says whether somebody went for the workload: then its new place is what that
 // was good for.
 func (h *homecoming) helped(i int32) bool {
