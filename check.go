@@ -120,7 +120,7 @@ func (c *checker) state() {
 	c.checkPools(&at)
 	c.checkQueues(&at)
 	c.checkWorkloads(&at)
-	c.checkFigures(&at)
+	checkFigures(c, &at)
 	c.checkBudgets(&at)
 	checkReservations(c, &at)
 	c.checkLedger(&at)

@@ -324,7 +324,7 @@ func mostFigures(queues, given int) int { return max(maxFigures, figuresOfEach*(
 
 // checkFigures checks that there are not many more pairs of a queue and a resource than the state has
 // of either: the plan tells figures of each.
-func (c *checker) checkFigures(at *path) {
+func checkFigures(c *checker, at *path) {
 	queues, given := c.s.Queues, 0
 	for i := range queues {
 		given += len(queues[i].Resources)
@@ -333,7 +333,7 @@ func (c *checker) checkFigures(at *path) {
 	if len(queues)*(1+distinctlyGiven(queues)+len(c.capacity.list)+len(c.requested.list)) <= most {
 		return // in one pool, even if each is another
 	}
-	resources, figures := c.resourcesOf(), 0
+	resources, figures := resourcesOf(c), 0
 	for _, pool := range c.queuePool {
 		if pool != none {
 			figures += len(resources[pool])
@@ -357,7 +357,7 @@ func distinctlyGiven(queues []Queue) int {
 }
 
 // resourcesOf are by pool what its nodes have, its queues give and its workloads request.
-func (c *checker) resourcesOf() []map[resource]bool {
+func resourcesOf(c *checker) []map[resource]bool {
 	out := make([]map[resource]bool, max(1, len(c.s.Pools)))
 	for i := range out {
 		out[i] = map[resource]bool{{name: GPU}: true}

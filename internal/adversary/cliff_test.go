@@ -5,18 +5,22 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
+	"github.com/allotsched/allot/verify"
 )
 
-// A shape of states that is long in one of their lists. What it costs is told by the bytes that are
-// allocated, as they are the same on every machine: of twice the shape they are not much more than
-// twice as many.
+// A longShape is a shape of states that is long in one of their lists. What it costs is told by the bytes
+// that are allocated, as they are the same on every machine: of twice the shape they are not much more
+// than twice as many.
 type longShape struct {
 	name  string
 	n     int
 	build func(n int) *allot.State
+	do    []string // which of the costs
 }
 
 var longShapes = []longShape{
@@ -29,7 +33,7 @@ var longShapes = []longShape{
 			s.Workloads = append(s.Workloads, allot.Workload{ID: id, Pool: id, PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{Resources: map[string]int64{id: 1}}}}})
 		}
 		return s
-	}},
+	}, []string{"check", "solve"}},
 	{"pools with a label each", 100, func(n int) *allot.State {
 		s := new(allot.State)
 		for i := range n {
@@ -42,7 +46,44 @@ var longShapes = []longShape{
 			s.Pools = append(s.Pools, allot.Pool{ID: id, Nodes: allot.NodeSet{Selector: &demands[i%2]}})
 		}
 		return s
-	}},
+	}, []string{"check", "solve", "snapshot"}},
+	{"an elastic workload of many tasks", 100, func(n int) *allot.State {
+		s := &allot.State{
+			Nodes: []allot.Node{{ID: "n", Capacity: map[string]int64{"cpu": int64(n)}}},
+			Pools: []allot.Pool{{ID: "p", Policy: allot.RunAI()}},
+		}
+		one := allot.Request{Resources: map[string]int64{"cpu": 1}}
+		s.Workloads = []allot.Workload{{ID: "w", PodSets: []allot.PodSet{{Count: n, Min: 1, Request: one}}}}
+		return s
+	}, []string{"check", "solve"}},
+	{"reservations of devices of one level", 25, func(n int) *allot.State {
+		now := time.Unix(1_700_000_000, 0).UTC()
+		s := &allot.State{Now: now, Pools: []allot.Pool{{ID: "p", Policy: allot.RunAI()}}}
+		for i := range n {
+			id := fmt.Sprintf("%04d", i)
+			s.Nodes = append(s.Nodes, allot.Node{ID: id, Devices: make([]allot.Device, 4)})
+			s.Reservations = append(s.Reservations, allot.Reservation{
+				ID: id, From: now.Add(time.Hour), Until: now.Add(2 * time.Hour), Workloads: []string{id}, Nodes: []allot.ReservedNode{{Node: "0000", Devices: []int{i % 4}}},
+			})
+			s.Workloads = append(s.Workloads, allot.Workload{ID: id, PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}})
+		}
+		for i := range s.Reservations { // one after the other
+			r := &s.Reservations[i]
+			r.From, r.Until = r.From.Add(time.Duration(i)*time.Hour), r.Until.Add(time.Duration(i)*time.Hour)
+		}
+		return s
+	}, []string{"check", "verify"}},
+}
+
+// costs are what is done with a state.
+var costs = map[string]func(s *allot.State) error{
+	"check":    allot.Check,
+	"solve":    func(s *allot.State) error { _, err := allot.Solve(s); return err },
+	"snapshot": decideAnew,
+	"verify": func(s *allot.State) error {
+		plan, err := allot.Solve(s)
+		return errors.Join(err, verify.Plan(s, plan))
+	},
 }
 
 // allocated is how many bytes f allocates.
@@ -57,11 +98,8 @@ func allocated(f func()) int64 {
 // TestLongShapesGrowSlowly: nothing of a state is looked at for each of everything else.
 func TestLongShapesGrowSlowly(t *testing.T) {
 	for _, shape := range longShapes {
-		for name, do := range map[string]func(s *allot.State) error{
-			"check":    allot.Check,
-			"solve":    func(s *allot.State) error { _, err := allot.Solve(s); return err },
-			"snapshot": decideAnew,
-		} { // each for itself: order cannot matter
+		for _, name := range shape.do {
+			do := costs[name]
 			cost := func(n int) int64 {
 				s := shape.build(n)
 				if err := do(s); err != nil {
@@ -97,5 +135,45 @@ func TestFaultsAreInProportion(t *testing.T) {
 	var invalid *allot.InvalidError
 	if err := allot.Check(s); !errors.As(err, &invalid) || len(invalid.Faults) != len(s.Nodes) {
 		t.Errorf("%v; want a fault for each node", err)
+	}
+}
+
+// TestFiguresAreBounded: a state that has many more pairs of a queue and a resource than it names of
+// either is refused, told where (V1), and one of few resources never is, however many its queues are.
+func TestFiguresAreBounded(t *testing.T) {
+	t.Parallel()
+	queues := func(n, resources int) *allot.State {
+		s := new(allot.State)
+		for i := range n {
+			s.Queues = append(s.Queues, allot.Queue{ID: fmt.Sprint("q", i), Resources: []allot.QueueResource{
+				{Resource: fmt.Sprint("r", i%resources), Quota: quota.Of(1)},
+			}})
+		}
+		return s
+	}
+	for _, lawful := range []*allot.State{queues(1000, 1000), queues(20_000, 60)} {
+		if err := allot.Check(lawful); err != nil {
+			t.Error(err)
+		}
+	}
+	const told = "allot: invalid: queues: must come to at most 1048576 of these, is 1211100 pairs of a queue and a resource"
+	if err := allot.Check(queues(1100, 1100)); err == nil || err.Error() != told {
+		t.Errorf("%v; want %s", err, told)
+	}
+	snapshot, err := allot.NewSnapshot(queues(1020, 1020))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := queues(1100, 1100).Queues[1020:]
+	if _, err := snapshot.With(allot.Change{Queues: more}); err == nil {
+		t.Error("a change may add what Check refuses")
+	}
+	asks := make(map[string]int64)
+	for i := range 20 {
+		asks[fmt.Sprint("asked", i)] = 1
+	}
+	one := allot.Workload{ID: "w", Queue: "q0", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{Resources: asks}}}}
+	if _, err := snapshot.With(allot.Change{Workloads: []allot.Workload{one}}); err == nil {
+		t.Error("a change of a workload may add what Check refuses")
 	}
 }
