@@ -152,6 +152,14 @@
 // which there are any with nothing held, as then more is free the later it is; the sweep goes on from
 // there.
 //
+// What that costs, where E ends are known and H places are held: the ends are sorted once, in E log E, and the
+// room for a shape is counted once on all nodes and then on those that have changed. A sweep reads a node at most
+// E + 2H times, however many nodes there are and however long the window is; a read of one on which e tasks
+// end and h places are held takes (1 + h)(e + h) steps, so a sweep is linear in E + H where few are on a node.
+// Places are searched for at most once at each time at which something ends, and in halving some 2 log E times, after which
+// a sweep begins anew. A start that is not accepted costs what has changed by then once more; where tasks stand behind
+// holders, each time reads the places too of all holders whose time has come.
+//
 // # Strategies that score
 //
 // The others give every node that takes the task a whole number and take the

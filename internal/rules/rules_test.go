@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -155,6 +156,29 @@ func TestJudge(t *testing.T) {
 	} {
 		if found := judge(comment{test.file, 1, test.text}, book, rows); len(found) != test.want {
 			t.Errorf("%q: %q, want %d problems", test.text, found, test.want)
+		}
+	}
+}
+
+// caseCited is a row of the table of cases that a scenario cites.
+var caseCited = regexp.MustCompile(`\bCASES N(\d+)\b`)
+
+// TestCasesOfTime: each of the cases about time, N70 to N89, is a scenario that says so.
+func TestCasesOfTime(t *testing.T) {
+	cited := make(map[string]bool)
+	for _, s := range readScenarios(t) {
+		for _, line := range s.lines {
+			if !strings.HasPrefix(line, "#") {
+				continue
+			}
+			for _, found := range caseCited.FindAllStringSubmatch(line, -1) {
+				cited[found[1]] = true
+			}
+		}
+	}
+	for row := 70; row <= 89; row++ {
+		if !cited[strconv.Itoa(row)] {
+			t.Errorf("no scenario cites CASES N%d", row)
 		}
 	}
 }
