@@ -185,6 +185,7 @@ func TestM11Attribute(t *testing.T) {
 		{[]fate{1: holdsNothing, 2: holdsNothing, 4: holdsIt}, []int32{0, 1, 3}},
 		{[]fate{1: holdsOther, 2: holdsNothing, 4: holdsNothing}, []int32{0}},
 		{[]fate{1: staysHome, 2: holdsOther, 4: holdsNothing}, []int32{0, 1}},
+		{[]fate{1: holdsOther, 2: staysHome, 4: holdsNothing}, []int32{0}}, // who stays starts nothing (M2)
 	} {
 		last := func(loser int32) int32 {
 			for at, one := range slices.Backward(taken) {
