@@ -323,14 +323,23 @@ func (v *verifier) requestOf(w *verifiedWorkload, form int, podSet string) *allo
 }
 
 // couldStart says whether all claims of w could run now and bring it to its
-// minimum: it lets them run, looks, and takes it back.
+// minimum, or all that has begun of them could go on (M10): it lets them run, looks, and takes it back.
 func (v *verifier) couldStart(w *verifiedWorkload) bool {
-	var claims []allot.Task
+	var claims, begun []allot.Task
 	for _, t := range w.source.Tasks {
-		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed {
-			claims = append(claims, t)
+		if v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase != allot.Claimed {
+			continue
+		}
+		if claims = append(claims, t); hasBegun(&t) {
+			begun = append(begun, t)
 		}
 	}
+	all := couldRun(v, w, claims, func() bool { return w.atMinimum(runningTasks) })
+	return all || len(begun) > 0 && couldRun(v, w, begun, func() bool { return true })
+}
+
+// couldRun says whether these claims of w could run now, and it would be as is asked then.
+func couldRun(v *verifier, w *verifiedWorkload, claims []allot.Task, isEnough func() bool) bool {
 	move := func(from, to allot.Phase) {
 		for _, t := range claims {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
@@ -345,7 +354,7 @@ func (v *verifier) couldStart(w *verifiedWorkload) bool {
 		return n.claimLost(form, v.requestOf(w, w.form, t.PodSet), t.Devices) != 0 ||
 			len(n.overfull(v.requestOf(w, w.form, t.PodSet), t.Devices, true, false)) > 0
 	})
-	fits = fits && (w.atMinimum(runningTasks) || w.onlyMoves())
+	fits = fits && isEnough()
 	move(allot.Running, allot.Claimed)
 	return fits
 }

@@ -147,6 +147,19 @@ func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 	return w.forms[w.form].tree().reached(w.counts, of)
 }
 
+// goesOn says whether an action starts all that has begun of what w claims, and nothing else: what is left of a gang
+// goes on where it moves, whatever else is claimed to complete it (M10).
+func goesOn(v *verifier, w *verifiedWorkload, a *allot.Action) bool {
+	return !slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool {
+		if t.Phase != allot.Claimed {
+			return false
+		}
+		starts := slices.ContainsFunc(a.Tasks, func(p allot.Placement) bool { return p.PodSet == t.PodSet && p.Index == t.Index })
+		waits := v.tasks[taskName{w.source.ID, t.PodSet, t.Index}].phase == allot.Claimed
+		return starts && !hasBegun(&t) || waits && hasBegun(&t)
+	})
+}
+
 // whole checks that a Start or Resize took a lawful number of new tasks: for a
 // Start exactly what was missing to the minimum, for a Resize one unit. What
 // runs afterwards is at its minimum either way.
@@ -159,7 +172,7 @@ func (v *verifier) whole(at spot, a *allot.Action, w *verifiedWorkload, before b
 	if len(f.Groups) > 0 {
 		rule = ruleGroup
 	}
-	if !root.reached(w.counts, runningTasks) && (fresh > 0 || !w.onlyMoves()) {
+	if !root.reached(w.counts, runningTasks) && (fresh > 0 || !goesOn(v, w, a)) {
 		v.failAt(at, rule, "%q runs below its minimum", a.Workload)
 		return
 	}

@@ -92,7 +92,7 @@ func (v *verifier) chargesOf(w *verifiedWorkload, f *verifiedForm, a *allot.Acti
 		if above && moves {
 			return list
 		}
-		if !above && (t.Phase == allot.Running || t.Phase == allot.Claimed && a.Kind != allot.Move) {
+		if !above && t.Phase != allot.Terminating {
 			minimum = append(minimum, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
 		}
 	}

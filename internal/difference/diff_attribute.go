@@ -287,9 +287,9 @@ func basisOf(book *cluster.Table, t cluster.Taking) cluster.Taking {
 }
 
 // madeWay are the tasks that a taking is told with: those that the action takes away or, where
-// these hold nothing of what was reclaimed, all of the unit as it was before the solve: it was
-// taken as one, and what of it holds that is told by an action of its own, or has come back to
-// where it was (M4).
+// these hold nothing of what was reclaimed, all of the unit as it was before the solve, what it
+// claimed too: it was taken as one, and what of it holds that is told by an action of its own, or
+// has come back to where it was (M4).
 func (w Difference) madeWay(d *cluster.Decision, a *cluster.Action, t *cluster.Taking) []cluster.TaskPlace {
 	gone := goneBy(d, a)
 	if c := t.Is; c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
@@ -297,7 +297,7 @@ func (w Difference) madeWay(d *cluster.Decision, a *cluster.Action, t *cluster.T
 	}
 	var unit []cluster.TaskPlace
 	for at := range t.Seats {
-		if s := &t.Seats[at]; w.Booking().Ran(s) || a.Kind != cluster.Move && s.Origin >= 0 {
+		if s := &t.Seats[at]; s.Origin >= 0 {
 			unit = append(unit, w.Holdings[s.Origin].TaskPlace)
 		}
 	}
@@ -334,17 +334,9 @@ func (w Difference) takenFor(t *cluster.Taking, gone []cluster.TaskPlace) (out [
 // figure makes the victim's subtree of a reclaim lose exactly the tasks that are gone. Where the
 // reclaim is told for the workload that was entitled itself, the preemptor's subtree gains exactly
 // what that has got, if it has come in several steps. Both begin where they stood when the solve judged it.
-// A case of a resource that the tasks do not hold, as when a part of a unit has gone, is
-// told in another.
 func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPlace, itself bool) {
 	c := &t.Is
-	if c.Subtree < 0 {
-		return
-	}
-	if c.Resource < 0 || w.amountOf(t.Unit.Work, form, gone, c.Resource) == 0 {
-		w.figureAnew(t, form, gone)
-	}
-	if c.Resource < 0 {
+	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
 	c.After = c.Before - w.amountOf(t.Unit.Work, form, gone, c.Resource)
@@ -354,29 +346,6 @@ func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPla
 			c.OwnBefore = max(0, in-gain) // part of it is where it was: of what went by itself other tasks move
 		}
 		c.OwnAfter = c.OwnBefore + gain
-	}
-}
-
-// figureAnew tells the case in the first resource that the tasks hold and the
-// preemptor has got, else in the first that they hold, with the uses in the end.
-func (w Difference) figureAnew(t *cluster.Taking, form int16, gone []cluster.TaskPlace) {
-	c, p := &t.Is, w.Pools[t.Pool]
-	c.Resource = -1
-	for r := range int32(p.Plain + len(p.Classes)) {
-		classed := int(r) >= p.Plain && t.Code == cluster.ReclaimedByQuota && p.Room.Classed[r] // (Q8)
-		gain := w.gainOf(t.Preemptor, r, 0)
-		held := w.amountOf(t.Unit.Work, form, gone, r)
-		if !p.Divided[r] && !classed || held == 0 || c.Resource >= 0 && gain == 0 {
-			continue
-		}
-		c.Resource = r
-		c.Before = p.Tree.Use(int(c.Subtree), int(r)) + held
-		c.OwnBefore = max(0, p.Tree.Use(int(c.PreemptorSubtree), int(r))-gain)
-		c.OwnAfter = c.OwnBefore + gain
-		c.Entitlement, c.OwnEntitlement = p.LineFor(t.Code, c.Subtree, r), p.LineFor(t.Code, c.PreemptorSubtree, r)
-		if gain > 0 {
-			return
-		}
 	}
 }
 

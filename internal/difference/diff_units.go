@@ -18,7 +18,8 @@ import (
 //   - The minimum starts by one commit, all of it at once or all of it by claims (G1, S4); what
 //     ran and claims that came free need none if they are one. Each unit above it starts by a
 //     commit of its own after that (G2, L3), and by a claim where the minimum does. A claim above
-//     it that is not free stays one.
+//     it that is not free stays one. Where all that is free is less than a minimum, what has begun
+//     before and claims where it moves goes on by its own commit: that is no start (M10).
 
 // A unitStart is such a partition in progress.
 type unitStart struct {
@@ -215,10 +216,15 @@ func (u *unitStart) startAfter(step int32, which func(*cluster.Seat) bool) {
 	u.waits, u.last = before, by
 }
 
-// each does something with what of a step the settling has not told to run.
+// goesOn says whether a row has begun before, and runs below the minimum where it has claimed its place.
+func (u *unitStart) goesOn(s *cluster.Seat) bool {
+	return u.waits && s.Origin >= 0 && !s.Claimed && !s.Pipelined && u.Holdings[s.Origin].Begun
+}
+
+// each does something with what of a step the settling has not told to run, and what does not go on.
 func (u *unitStart) each(step int32, do func(*cluster.Seat)) {
 	for _, at := range u.of[u.from[step]:u.from[step+1]] {
-		if s := &u.seats[at]; !u.Booking().Ran(s) && (u.began || !u.settled(s)) {
+		if s := &u.seats[at]; !u.Booking().Ran(s) && !u.goesOn(s) && (u.began || !u.settled(s)) {
 			do(s)
 		}
 	}

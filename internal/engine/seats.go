@@ -225,38 +225,50 @@ func leavesItself(w *cluster.World, k *cluster.Work, s *cluster.Seat) bool {
 }
 
 // startClaimed has what a workload claims start where it is free, each claim of the state for
-// itself and what this solve has started as it has, if with what runs that is at its minimum (G1).
-// It reports whether anything does.
+// itself and what this solve has started as it has, if with what runs that is at its minimum (G1),
+// else what has begun alone, if all of that is free (M10). It reports whether anything does.
 func startClaimed(w *cluster.World, x *placement.Index, i int32) bool {
+	for _, begunAlone := range [...]bool{false, true} {
+		m := x.Mark()
+		if open, start := openClaims(w, x, i, begunAlone); start {
+			x.Commit(m)
+			w.Booking().Begin(i, open)
+			return true
+		}
+		x.Undo(m)
+	}
+	return false
+}
+
+// openClaims takes the places that a workload claims and that are free now, or begunAlone those where what has begun
+// moves. It says of which rows they are, and whether these may start.
+func openClaims(w *cluster.World, x *placement.Index, i int32, begunAlone bool) (open []bool, start bool) {
 	seats, k := w.Room.Seats[i], &w.Works[i]
 	d := w.Definition(k, k.Current)
-	held, open := make([]int32, len(d.Sets)), make([]bool, len(seats))
-	some := false
-	m := x.Mark()
+	held := make([]int32, len(d.Sets))
+	open = make([]bool, len(seats))
+	stays := false
 	for at := range seats {
 		s := &seats[at]
 		switch {
 		case s.Claimed:
-			open[at] = !s.Pipelined || openClaim(x, w.PlacedUntil(k, s.Set, s.Until), s.Place(w))
+			begun := w.Holdings[s.Origin].Begun
+			open[at] = (begun || !begunAlone) && (!s.Pipelined || openClaim(x, w.PlacedUntil(k, s.Set, s.Until), s.Place(w)))
+			stays = stays || begun && !open[at]
 		case !s.Pipelined:
 			held[s.Set]++
-		case slices.IndexFunc(seats, func(other cluster.Seat) bool { return other.Waits() && other.Commit == s.Commit }) == at:
+		case !begunAlone && slices.IndexFunc(seats, func(other cluster.Seat) bool { return other.Waits() && other.Commit == s.Commit }) == at:
 			openCommit(w, x, k, seats, open, s.Commit)
 		}
 	}
+	some := false
 	for at := range seats {
 		if open[at] {
 			some = true
 			held[seats[at].Set]++
 		}
 	}
-	if !some || !d.Gang.AtMinimum(held) {
-		x.Undo(m)
-		return false
-	}
-	x.Commit(m)
-	w.Booking().Begin(i, open)
-	return true
+	return open, some && (begunAlone && !stays || d.Gang.AtMinimum(held))
 }
 
 // openCommit takes all places that are claimed by a start, if they are free now.

@@ -170,23 +170,11 @@ func (w Settling) StartClaims(d *cluster.Decision, held, claims []cluster.Holdin
 			from = to
 			continue
 		}
-		counts := slices.Clone(w.Live[k.Live].Held)
-		var free, rest []cluster.Holding
-		x, _ := claimed(&claims[from], w.World)
-		m := x.Mark()
-		for _, h := range claims[from:to] {
-			if !leaves[h.Work] && startsNow(&h, w.World, x) {
-				counts[h.Set]++
-				free = append(free, h)
-			} else {
-				rest = append(rest, h)
-			}
+		var free []cluster.Holding
+		rest := claims[from:to]
+		if !leaves[claims[from].Work] {
+			free, rest = w.freeClaims(k, rest)
 		}
-		if len(rest) > 0 && !w.Definition(k, k.Current).Gang.AtMinimum(counts) {
-			x.Undo(m)
-			free, rest = nil, claims[from:to]
-		}
-		x.Commit(m) // which an Undo has ended
 		if len(free) > 0 {
 			d.StartClaimed(free)
 		}
@@ -203,6 +191,35 @@ func (w Settling) StartClaims(d *cluster.Decision, held, claims []cluster.Holdin
 		}
 	}
 	return held, waiting
+}
+
+// freeClaims parts the claims of a workload into those that start now, whose places it takes as
+// such, and those that wait. What is free starts if that is all or the workload is at its minimum
+// with it (G1). If it is not, what has begun goes on alone, where all of that is free: what of a
+// gang ran below its minimum does so where it moves, whatever else is claimed to complete it (M10).
+func (w Settling) freeClaims(k *cluster.Work, claims []cluster.Holding) (free, rest []cluster.Holding) {
+	x, _ := claimed(&claims[0], w.World)
+	waits := func(h *cluster.Holding, begunAlone bool) bool {
+		return begunAlone && !h.Begun || !startsNow(h, w.World, x)
+	}
+	for _, begunAlone := range [...]bool{false, true} {
+		free, rest = nil, nil
+		m, counts, stays := x.Mark(), slices.Clone(w.Live[k.Live].Held), false
+		for _, h := range claims {
+			if waits(&h, begunAlone) {
+				rest, stays = append(rest, h), stays || h.Begun
+				continue
+			}
+			counts[h.Set]++
+			free = append(free, h)
+		}
+		if len(rest) == 0 || begunAlone && !stays || w.Definition(k, k.Current).Gang.AtMinimum(counts) {
+			x.Commit(m)
+			return free, rest
+		}
+		x.Undo(m)
+	}
+	return nil, claims
 }
 
 // waitsAgain says whether a task that leaves is one that its workload waits for before it
