@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -131,39 +132,80 @@ type heldStay struct {
 // mostOn adds to most, of a node, by how much less of it is free at some time of a window than
 // at its beginning, by what is held there; now is for its use.
 func (p *Profile) mostOn(most, now cells, v int32, held []heldStay, from, until int64, steady bool) {
-	// More is taken only when something that is held begins.
-	for i := -1; i < len(held); i++ {
-		at := from
-		if i >= 0 {
-			if at = held[i].From; at <= from || at >= until || held[i].Until <= from {
-				continue
-			}
-		}
+	u := &p.using
+	u.begin(held)
+	for at := from; ; at = u.next() { // more is taken only when something that is held begins
+		users := u.moveTo(at)
 		for _, waiting := range [...]bool{false, true} {
-			if waiting && (steady || len(p.awaiting) == 0 || !slices.ContainsFunc(held, func(s heldStay) bool { return p.awaits(s.holder) })) {
+			if waiting && (steady || len(p.awaiting) == 0 || !slices.ContainsFunc(users, func(s heldStay) bool { return p.awaits(s.holder) })) {
 				break
 			}
-			p.heldAt(now, v, held, from, at, steady, waiting)
+			p.heldAt(now, v, users, from, at, steady, waiting)
 			for c := range most {
 				most[c] = max(most[c], now[c])
 			}
 		}
+		if u.next() >= until {
+			return
+		}
 	}
 }
 
-// heldAt is how much less of a node is free at a time than at the beginning of the window, while those
-// who wait for what stands there wait still, or when all of it has left for them.
-func (p *Profile) heldAt(now cells, v int32, held []heldStay, from, at int64, steady, waiting bool) {
+// A using goes through the times at which what is held of a node comes into use.
+type using struct {
+	held   []heldStay
+	byFrom []int32    // of held, as they begin
+	begun  int        // of byFrom, those that have begun
+	now    []int32    // of held, ascending, those that are in use
+	users  []heldStay // which are these
+}
+
+// begin forgets what was held elsewhere.
+func (u *using) begin(held []heldStay) {
+	u.held, u.byFrom, u.begun, u.now = held, u.byFrom[:0], 0, u.now[:0]
+	for i := range held {
+		u.byFrom = append(u.byFrom, int32(i))
+	}
+	slices.SortFunc(u.byFrom, func(i, k int32) int { return cmp.Compare(held[i].From, held[k].From) })
+}
+
+// next is when something begins that has not begun yet; Never is that nothing does.
+func (u *using) next() int64 {
+	if u.begun == len(u.byFrom) {
+		return Never
+	}
+	return u.held[u.byFrom[u.begun]].From
+}
+
+// moveTo is what is in use at a time, which is none before the last, in the order of the list.
+func (u *using) moveTo(at int64) []heldStay {
+	u.now = slices.DeleteFunc(u.now, func(i int32) bool { return u.held[i].Until <= at })
+	for ; u.begun < len(u.byFrom) && u.next() <= at; u.begun++ {
+		if i := u.byFrom[u.begun]; u.held[i].Until > at {
+			where, _ := slices.BinarySearch(u.now, i)
+			u.now = slices.Insert(u.now, where, i)
+		}
+	}
+	u.users = u.users[:0]
+	for _, i := range u.now {
+		u.users = append(u.users, u.held[i])
+	}
+	return u.users
+}
+
+// heldAt is how much less of a node is free at a time than at the beginning of the window, by those who use
+// it then, while those who wait for what stands there wait still, or when all of it has left for them.
+func (p *Profile) heldAt(now cells, v int32, users []heldStay, from, at int64, steady, waiting bool) {
 	clear(now)
-	for _, s := range held {
-		if s.From <= at && s.Until > at && !(waiting && p.awaits(s.holder)) {
+	for _, s := range users {
+		if !(waiting && p.awaits(s.holder)) {
 			now.add(p.index, s.Stay, 1)
 		}
 	}
 	if steady {
 		return
 	}
-	p.withoutBehind(now, v, held, at, waiting)
+	p.withoutBehind(now, v, users, at, waiting)
 	for i := p.lastOn(v); i >= 0; i = p.next[i] - 1 {
 		if s := &p.stands[i]; s.Until > from && s.Until <= at && !p.isGone(s) {
 			now.add(p.index, s, -1)
@@ -172,7 +214,10 @@ func (p *Profile) heldAt(now cells, v int32, held []heldStay, from, at int64, st
 }
 
 // awaits says whether a holder waits for what stands on its places.
-func (p *Profile) awaits(holder int32) bool { return slices.Contains(p.awaiting, holder) }
+func (p *Profile) awaits(holder int32) bool {
+	_, ok := slices.BinarySearch(p.awaiting, holder)
+	return ok
+}
 
 // lastOn is of what stands on a node and has an end the last that was told; −1 is nothing.
 func (p *Profile) lastOn(v int32) int32 {
@@ -184,18 +229,18 @@ func (p *Profile) lastOn(v int32) int32 {
 
 // withoutBehind takes off what stands on a node behind those who use what is held there at a
 // time, and would not have ended by then; waiting is that it is still there for whom it is awaited.
-func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64, waiting bool) {
+func (p *Profile) withoutBehind(now cells, v int32, users []heldStay, at int64, waiting bool) {
 	known := int32(-1) // the holders stand side by side
-	for i := range held {
-		s := &held[i]
-		if s.From > at || s.Until <= at || i > 0 && s.holder == known {
+	for i, s := range users {
+		if i > 0 && s.holder == known {
 			continue
 		}
 		if known = s.holder; waiting && p.awaits(known) {
 			continue
 		}
-		for k := range p.behind[s.holder] {
-			if one := &p.behind[s.holder][k]; one.Place.Node == v && one.Until > at && !p.isGone(one) && !p.goesFor(held[:i], one, at, waiting) {
+		behind := p.behind[s.holder]
+		for k := range behind {
+			if one := &behind[k]; one.Place.Node == v && one.Until > at && !p.isGone(one) && !p.goesFor(users[:i], one, waiting) {
 				now.add(p.index, one, -1)
 			}
 		}
@@ -203,10 +248,10 @@ func (p *Profile) withoutBehind(now cells, v int32, held []heldStay, at int64, w
 }
 
 // goesFor says whether a task that stands behind one stands behind any of those others too who use what
-// is held of its node at a time: it goes once.
-func (p *Profile) goesFor(held []heldStay, one *Stay, at int64, waiting bool) bool {
-	return slices.ContainsFunc(held, func(s heldStay) bool {
-		return s.From <= at && s.Until > at && !(waiting && p.awaits(s.holder)) && slices.ContainsFunc(p.behind[s.holder], one.IsAlike)
+// is held of its node: it goes once.
+func (p *Profile) goesFor(users []heldStay, one *Stay, waiting bool) bool {
+	return slices.ContainsFunc(users, func(s heldStay) bool {
+		return !(waiting && p.awaits(s.holder)) && slices.ContainsFunc(p.behind[s.holder], one.IsAlike)
 	})
 }
 

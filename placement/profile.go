@@ -48,7 +48,7 @@ type Profile struct {
 	byFrom, byUntil []holding
 	heldOn          map[int32][]heldStay
 	behind          map[int32][]Stay // what stands where something is held, and goes for the holder
-	awaiting        []int32          // holders who wait for that, see Awaits
+	awaiting        []int32          // holders who wait for that, ascending, see Awaits
 	gone            []Stay           // those of them who are out of the way, see Without
 	opens           []int64          // when something else is more free than before
 	// earliest is by key the earliest start that was found, as long as nothing is given
@@ -57,6 +57,7 @@ type Profile struct {
 	// roomless are by shape for how many tasks of it there is no room, up to when; as long too.
 	roomless  map[Shape][]roomless
 	burdening burdening
+	using     using
 	spare     []*sweep // those that are not in use, kept for the next
 }
 
@@ -124,7 +125,10 @@ func (p *Profile) Stands(s Stay) {
 // not read. The list is the profile's from then on, instead of any before.
 func (p *Profile) Behind(holder int32, stays []Stay) {
 	p.burdening.forget()
-	p.awaiting = slices.DeleteFunc(p.awaiting, func(other int32) bool { return other == holder })
+	at, awaits := slices.BinarySearch(p.awaiting, holder)
+	if awaits {
+		p.awaiting = slices.Delete(p.awaiting, at, at+1)
+	}
 	if len(stays) == 0 {
 		delete(p.behind, holder)
 		return
@@ -154,7 +158,8 @@ func (p *Profile) freed() {
 func (p *Profile) Awaits(holder int32, stays []Stay) {
 	p.Behind(holder, stays)
 	if len(stays) > 0 {
-		p.awaiting = append(p.awaiting, holder)
+		at, _ := slices.BinarySearch(p.awaiting, holder)
+		p.awaiting = slices.Insert(p.awaiting, at, holder)
 	}
 }
 
