@@ -385,7 +385,7 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 			if !ok || order == s.main && s.enqueuing().stopsPool() {
 				break
 			}
-			if err := s.goesOn(); err != nil {
+			if err := goesOn(s); err != nil {
 				return turns, false, err
 			}
 			k := &s.world.Works[it.ID]
@@ -410,7 +410,7 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 }
 
 // goesOn is nil as long as what is decided is still wanted.
-func (s *Solver) goesOn() error {
+func goesOn(s *Solver) error {
 	switch {
 	case s.sure && !s.pool.Searching().Sure():
 		return ErrCut
