@@ -287,8 +287,9 @@ type Solver struct {
 
 	phase attempt
 	// kept is who waits in the orders that an Incremental keeps; nil where they were filled
-	// for this solve.
+	// for this solve. sure: it decides nothing once its searches come near their bound (ErrCut).
 	kept *keptLine
+	sure bool
 	// waits are the items that were refused; like are the workloads that wait
 	// behind one of their like (O5), evicted where of it those are that were evicted last, plus
 	// one.
@@ -384,8 +385,8 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 			if !ok || order == s.main && s.enqueuing().stopsPool() {
 				break
 			}
-			if s.decision.Work.Turns%cancelTurns == 0 && s.ctx.Err() != nil {
-				return turns, false, s.ctx.Err()
+			if err := goesOn(s); err != nil {
+				return turns, false, err
 			}
 			k := &s.world.Works[it.ID]
 			if it.Form > k.Current && (k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers) {
@@ -406,4 +407,15 @@ func (s *Solver) run() (turns int, paused bool, err error) {
 		}
 	}
 	return turns, false, nil
+}
+
+// goesOn is nil as long as what is decided is still wanted.
+func goesOn(s *Solver) error {
+	switch {
+	case s.sure && !s.pool.Searching().Sure():
+		return ErrCut
+	case s.decision.Work.Turns%cancelTurns == 0:
+		return s.ctx.Err()
+	}
+	return nil
 }

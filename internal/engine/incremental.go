@@ -296,6 +296,7 @@ func (t *Incremental) resumeEffort() {
 			q.forget()
 		} else {
 			p.Searching().Resume(most, p.Changes != q.resumed) // what was refused stands until then
+			q.renewed = p.Searching().Spent() == 0             // nothing is remembered that costs
 		}
 		q.resumed = p.Changes
 	}

@@ -187,6 +187,7 @@ func (t *Incremental) redivide(d *cluster.Decision) error {
 // fresh is the solver of one decision, which knows what the pool's knows of the nodes.
 func (q *incrementalPool) fresh(ctx context.Context, w *cluster.World, d *cluster.Decision, index int32) *Solver {
 	s := newSolver(ctx, w, d, index)
+	s.sure = true
 	if looksAhead(q.pool) { // what was refused was so at that time, beside what was promised then
 		return s
 	}

@@ -12,7 +12,7 @@ import (
 func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 	rights, takings := s.world.Booking().RightsIn()
 	for i, one := range rights {
-		if one.Pool == s.index && s.crossesWith(one, s.firstExercised(takings[i], o), o) {
+		if one.Pool == s.index && s.crossesWith(one, takings[i], o) {
 			return true
 		}
 	}
@@ -41,15 +41,22 @@ func (s reprieving) exercised(t *cluster.Taking, o *cluster.OutUnit) bool {
 }
 
 // crossesWith says whether a unit that is back would put a queue beyond the line of a right by which
-// a start was made.
-func (s reprieving) crossesWith(r cluster.Right, start int32, o *cluster.OutUnit) bool {
+// a start was made for which these were taken.
+func (s reprieving) crossesWith(r cluster.Right, takings []int32, o *cluster.OutUnit) bool {
 	p := s.pool
+	q := r.Leaf
+	for ; !under(p, o.Unit.Leaf, q); q = p.Parent[q] {
+		if q == r.Subtree || q < 0 {
+			return false // as of most: they were taken from elsewhere
+		}
+	}
+	start := s.firstExercised(takings, o)
 	if start < 0 {
 		return false
 	}
 	asks := p.Definitions[r.Definition].Demand
-	for q := r.Leaf; q >= 0; q = p.Parent[q] {
-		if under(p, o.Unit.Leaf, q) && s.crosses(r.Code, q, start, asks, o.Unit.Charge) {
+	for ; q >= 0; q = p.Parent[q] { // the unit is below all of these
+		if s.crosses(r.Code, q, start, asks, o.Unit.Charge) {
 			return true
 		}
 		if q == r.Subtree {
