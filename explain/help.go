@@ -30,7 +30,7 @@ type Help struct {
 	Unlooked []RemedyKind `json:"unlooked,omitempty"`
 }
 
-// A RemedyKind says what kind of change a Remedy is. Kinds are stable.
+// A RemedyKind says what kind of change a Remedy is. The texts of kinds are stable.
 type RemedyKind uint8
 
 // The kinds, the cheapest first: waiting; what the workload's owner can say
