@@ -51,12 +51,13 @@ func (h homecoming) goHome() error {
 				continue
 			}
 			home, err := h.toFree(i, one)
-			home = home || h.toItsGrowth(i, one)
-			if !home && err == nil {
-				home, err = h.toSharers(i, one)
-			}
 			if err != nil {
 				return err
+			}
+			if home = home || h.toItsGrowth(i, one); !home {
+				if home, err = h.toSharers(i, one); err != nil {
+					return err
+				}
 			}
 			if !home && !one.Waits() && !h.helped(i) {
 				h.exchange(i, one)
@@ -302,13 +303,6 @@ func (h *homecoming) sharersOf(one *cluster.Seat) (sharers [64]int) {
 		}
 	}
 	return sharers
-}
-
-// exchangeNames has two seats of a pod set continue what the other did.
-func exchangeNames(a, b *cluster.Seat) {
-	a.Origin, b.Origin = b.Origin, a.Origin
-	a.Index, b.Index = b.Index, a.Index
-	a.Admitted, b.Admitted = b.Admitted, a.Admitted
 }
 
 // helped says whether somebody went for the workload: then its new place is what that
