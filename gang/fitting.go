@@ -130,7 +130,7 @@ func mixed(nodes []fitted, n int32) (chosen []fitted) {
 // use. Under [MixedWholeNodes] that is more than [Placer.Place] finds: what it takes from the
 // largest on may leave a rest, of nodes of 4, 3 and 2 for 5 tasks say, where it leaves
 // none once the node of 4 is in use. The nodes are looked at for each set by itself.
-// O(sizes × tasks) time for each set.
+// O(nodes + sizes × tasks) time for each set.
 func (p *Placer) FitsBeside(x *placement.Index, g *Gang, u Unit) bool {
 	if p.Fitting != MixedWholeNodes || g.Constrained() {
 		return false

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+
 	"github.com/allotsched/allot/fairshare"
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/placement"

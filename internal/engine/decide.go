@@ -287,7 +287,8 @@ type Solver struct {
 
 	phase attempt
 	// kept is who waits in the orders that an Incremental keeps; nil where they were filled
-	// for this solve. sure: it decides nothing once its searches come near their bound (ErrCut).
+	// for this solve. sure: it stops with ErrCut once its searches are near their bound, where a
+	// solve from scratch might decide otherwise.
 	kept *keptLine
 	sure bool
 	// waits are the items that were refused; like are the workloads that wait

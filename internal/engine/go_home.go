@@ -200,8 +200,8 @@ func (h *homecoming) alikePlace(i int32, one *cluster.Seat, shape placement.Shap
 	return place, found && one.Devices != 0 && !place.Pipelined && slices.Equal(classes(place.Devices), classes(one.Devices))
 }
 
-// toItsGrowth has a task that moves stay where it ran, if what its workload starts anew has that place: they are alike, and
-// change places. The plan would tell it so (M11), and until when who stands there is what promises go by (B4).
+// toItsGrowth has a task that moves stay where it ran, if what its workload starts anew has that place: they are
+// alike, and change places. The plan would tell it so (M11), and promises go by the end of the task that stays (B4).
 func (h *homecoming) toItsGrowth(i int32, one *cluster.Seat) (home bool) {
 	w := h.solver.world
 	from := w.Holdings[one.Origin].Where()

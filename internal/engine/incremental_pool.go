@@ -43,8 +43,8 @@ type incrementalPool struct {
 	// pool.Freed became what it is.
 	freed []int32
 	// size is what the pool's workloads count for in what its searches may cost; resumed are
-	// the pool's changes when what they cost was last resumed, and renewed is that all that was
-	// remembered was forgotten then.
+	// the pool's changes when what they cost was last resumed, and renewed is that nothing that costs
+	// was remembered then: it was forgotten, or there was nothing.
 	size    int
 	resumed int64
 	renewed bool

@@ -18,8 +18,9 @@ import (
 
 // Where the bound over the orders that are kept does not hold, an Incremental goes the
 // rounds with orders that are filled anew, on its own world: it marks every journal,
-// decides, writes, and undoes. What it knows of running work, which a solve is told when it first makes room, it
-// is told when a decision may, and knows from then on: it follows the versions as all else does.
+// decides, writes, and undoes. A solve tells its evaluators of the running units when it first makes room; an
+// Incremental does so before the first decision that may make room, and from then on they follow the versions
+// as all else does.
 
 // A poolMark is a pool at rest.
 type poolMark struct {

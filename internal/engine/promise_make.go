@@ -182,8 +182,9 @@ func (s promising) improve() (moved bool, err error) {
 	return moved, nil
 }
 
-// inTime has a promise that became later in this solve stand at the time again that the state has, if it can beside all but
-// others that are later than that, and to which it need not yield: all that is kept stands at its time first (B7).
+// inTime has a promise that became later in this solve stand at the time again that the state has, if it can beside
+// all but others that are later than that, and to which it need not yield: all that is kept stands at its time first
+// (B7).
 func (s laying) inTime(p *promise) bool {
 	if !s.isLate(p) {
 		return false

@@ -52,8 +52,8 @@ func (s laying) gatherers() []*promise {
 }
 
 // readLines reads which of the promises that were made beyond the lines of their queues are within those of today, as
-// they are when their time has come beside those that are: they make way as little as such (B4). It says whether that has
-// become otherwise for any.
+// they are when their time has come beside those that are: they make way as little as such (B4). It says whether that
+// has changed for any.
 func (s laying) readLines() (changed bool) {
 	for _, p := range s.promises.list {
 		before := p.within
