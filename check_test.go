@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -769,5 +770,31 @@ func addPools(s *State, n int) {
 	s.Pools[1].Nodes = NodeSet{}
 	for i := range n {
 		s.Pools = append(s.Pools, Pool{ID: fmt.Sprint("x", i)})
+	}
+}
+
+// The nodes of a selector are looked for among those that have the rarest of the labels that it demands (V1).
+func TestNodeFinderNarrows(t *testing.T) {
+	nodes := make([]Node, 100)
+	for i := range nodes {
+		nodes[i] = Node{ID: fmt.Sprint("n", i), Labels: map[string]string{"all": "same", "own": fmt.Sprint(i)}}
+	}
+	find := newNodeFinder(nodes, nodeIDs(nodes))
+	for _, s := range []placement.Selector{
+		{Labels: map[string]string{"all": "same", "own": "7"}},
+		{Labels: map[string]string{"all": "same"}, Expressions: []placement.Expression{{Key: "own", Operator: placement.In, Values: []string{"7"}}}},
+	} {
+		lists, narrowed := find.fewest(&s)
+		looked := 0
+		for _, list := range lists {
+			looked += len(list)
+		}
+		if got := find.of(&NodeSet{Selector: &s}); !narrowed || looked != 1 || !slices.Equal(got, []int32{7}) {
+			t.Errorf("%+v: %d nodes are looked at, and it is %v", s, looked, got)
+		}
+	}
+	none := placement.Selector{Expressions: []placement.Expression{{Key: "own", Operator: placement.NotIn, Values: []string{"7"}}}}
+	if got := find.of(&NodeSet{Selector: &none}); len(got) != 99 || slices.Contains(got, 7) {
+		t.Errorf("%d nodes have another label", len(got))
 	}
 }

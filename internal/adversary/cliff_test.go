@@ -23,6 +23,8 @@ type longShape struct {
 	do    []string // which of the costs
 }
 
+const elasticShape = "an elastic workload of many tasks"
+
 var longShapes = []longShape{
 	{"pools with a resource each", 100, func(n int) *allot.State {
 		s := new(allot.State)
@@ -47,7 +49,7 @@ var longShapes = []longShape{
 		}
 		return s
 	}, []string{"check", "solve", "snapshot"}},
-	{"an elastic workload of many tasks", 100, func(n int) *allot.State {
+	{elasticShape, 100, func(n int) *allot.State {
 		s := &allot.State{
 			Nodes: []allot.Node{{ID: "n", Capacity: map[string]int64{"cpu": int64(n)}}},
 			Pools: []allot.Pool{{ID: "p", Policy: allot.RunAI()}},
@@ -176,4 +178,24 @@ func TestFiguresAreBounded(t *testing.T) {
 	if _, err := snapshot.With(allot.Change{Workloads: []allot.Workload{one}}); err == nil {
 		t.Error("a change of a workload may add what Check refuses")
 	}
+}
+
+// TestElasticIsToldTaskByTask: as a workload grows task by task on a snapshot, what is known of its other tasks is
+// read, and not told anew: that allocates more than this for each pair of them.
+func TestElasticIsToldTaskByTask(t *testing.T) {
+	const n, mostOfPair = 400, 250
+	for _, shape := range longShapes {
+		if shape.name != elasticShape {
+			continue
+		}
+		s := shape.build(n)
+		if err := decideAnew(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := allocated(func() { _ = decideAnew(s) }); got > mostOfPair*n*n {
+			t.Errorf("%d bytes, which is %d for each pair of %d tasks", got, got/(n*n), n)
+		}
+		return
+	}
+	t.Error("there is no such shape")
 }
