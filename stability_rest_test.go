@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -267,21 +268,60 @@ func startsClaims(s *allot.State, a allot.Action) bool {
 	return true
 }
 
-// startsBesideClaims says that the action starts something at once on nodes of which places are claimed and others are being
-// left. What it takes is free beside the ones and beside the others, which may overlap (S4): the plan that gave the claims
-// could not start it, as what it starts itself stands beside what is leaving.
+// startsBesideClaims says that the action starts something at once on nodes of which places are claimed and others are
+// being left, and where not all of that has room at once: it is free beside the ones and beside the others, which overlap
+// (S4). The plan that gave the claims could not start it, as what it starts itself stands beside what is leaving.
 func startsBesideClaims(s *allot.State, a allot.Action) bool {
 	if a.Kind != allot.Start && a.Kind != allot.Resize || len(a.After) > 0 {
 		return false
 	}
-	some := func(node string, phase allot.Phase) bool {
-		return slices.ContainsFunc(s.Workloads, func(w allot.Workload) bool {
-			return slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Node == node && t.Phase == phase })
-		})
+	own := s.Workloads[slices.IndexFunc(s.Workloads, func(w allot.Workload) bool { return w.ID == a.Workload })]
+	return !slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool { return !overlapsOn(s, t.Node, requestOf(&own, t.PodSet)) })
+}
+
+// overlapsOn says whether what stands on a node, leaves it and claims it, and one request more, ask more of some amount
+// than the node has.
+func overlapsOn(s *allot.State, node string, more *allot.Request) bool {
+	sum, phases := maps.Clone(more.Resources), make(map[allot.Phase]bool)
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		for _, t := range w.Tasks {
+			if t.Node != node {
+				continue
+			}
+			phases[t.Phase] = true
+			for name, amount := range requestOf(w, t.PodSet).Resources { // into sums: order cannot matter
+				if _, asked := sum[name]; asked {
+					sum[name] += amount
+				}
+			}
+		}
 	}
-	return !slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool {
-		return !some(t.Node, allot.Claimed) || !some(t.Node, allot.Terminating)
-	})
+	n := s.Nodes[slices.IndexFunc(s.Nodes, func(n allot.Node) bool { return n.ID == node })]
+	for name, amount := range sum { // any: order cannot matter
+		if amount > n.Capacity[name]-n.Foreign[name] {
+			return phases[allot.Claimed] && phases[allot.Terminating]
+		}
+	}
+	return false
+}
+
+// requestOf is what a task of a workload asks for, of its own form or of another that has the pod set.
+func requestOf(w *allot.Workload, podSet string) *allot.Request {
+	for _, sets := range append([][]allot.PodSet{w.PodSets}, podSetsOf(w.Alternatives)...) {
+		if at := slices.IndexFunc(sets, func(set allot.PodSet) bool { return set.Name == podSet }); at >= 0 {
+			return &sets[at].Request
+		}
+	}
+	return new(allot.Request)
+}
+
+// podSetsOf are those of each form.
+func podSetsOf(forms []allot.Form) (out [][]allot.PodSet) {
+	for i := range forms {
+		out = append(out, forms[i].PodSets)
+	}
+	return out
 }
 
 // mayBeCut says that a cap or a budget may have kept the plan from its end, so
