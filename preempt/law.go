@@ -27,7 +27,7 @@ type ask struct {
 	beyond bool
 	// allGone: a preemption by counting was tried in vain with all candidates gone.
 	allGone bool
-	// listed is the search whose candidates are marked in Evaluator.seen.
+	// listed is the search that has marked its candidates.
 	listed *search
 	relocation
 }
@@ -255,7 +255,10 @@ func (a *ask) lasts(r *Evaluator, u *Unit) bool {
 		}
 		least := n // of those that are out
 		for _, id := range units {
-			if out := r.charged(id).Of(res); r.state[id].taken && out > 0 {
+			if !r.state[id].taken {
+				continue
+			}
+			if out := r.charged(id).Of(res); out > 0 {
 				least = min(least, out)
 			}
 		}

@@ -19,7 +19,7 @@ func (s *relocator) nobodyLeaves(n int32) bool {
 		return false
 	}
 	for _, id := range r.byNode[n] {
-		if (s.goes[id] || s.moves[id]) && !r.alone(id) { // it frees something elsewhere too
+		if (s.goes.has(id) || s.moves.has(id)) && !r.alone(id) { // it frees something elsewhere too
 			return false
 		}
 	}
@@ -55,7 +55,7 @@ func (s *relocator) mayTake(n int32, tasks int64, leaves func(UnitID) bool) bool
 	for _, need := range s.ask.Need { // of all tasks together, which are alike
 		all, have := need.Value/int64(s.fit.need)*tasks, r.Index.MostFree(n, need.Resource)
 		for _, id := range r.byNode[n] {
-			if s.goes[id] {
+			if s.goes.has(id) {
 				have = addUpTo(have, r.charged(id).Of(need.Resource))
 			}
 		}
@@ -70,7 +70,7 @@ func (s *relocator) mayTake(n int32, tasks int64, leaves func(UnitID) bool) bool
 func (s *relocator) leaving(n int32, leaves func(UnitID) bool) []UnitID {
 	s.here = s.here[:0]
 	for _, id := range s.room.byNode[n] {
-		if s.moves[id] && leaves(id) {
+		if s.moves.has(id) && leaves(id) {
 			s.here = append(s.here, id)
 		}
 	}
@@ -123,7 +123,7 @@ func withoutAll(s *search, candidates []UnitID) *without {
 	s.room.Effort.Spend((len(candidates) + s.room.Nodes) / lookedAt)
 	w := &without{search: s, candidates: candidates, nodes: standing(s, candidates)}
 	if !areAlike(s, candidates) {
-		w.goes = unitSetOf(s.room, candidates)
+		w.goes = unitSetOf(s.room, candidates, nil)
 	}
 	return w
 }
@@ -131,9 +131,9 @@ func withoutAll(s *search, candidates []UnitID) *without {
 // leaves says whether a unit is one of the candidates.
 func (w *without) leaves(id UnitID) bool {
 	if w.goes == nil {
-		return isMarked(w.search, id)
+		return w.marked.has(id)
 	}
-	return w.goes[id]
+	return w.goes.has(id)
 }
 
 // enough says whether they would take all tasks of the preemptor, and takes note of how many

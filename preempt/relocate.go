@@ -70,9 +70,8 @@ func (p *Proposal) victims() []Justification {
 // A relocator searches for victims with moves beside them.
 type relocator struct {
 	*search
-	goes, moves unitSet // candidates, and what may move
-	sizes       []int64 // scratch of mostOf
-	come        []int8  // by node: see mayCome
+	sizes []int64 // scratch of mostOf
+	come  []int8  // by node: see mayCome
 }
 
 // places tries the places for the preemptor where units may move: a place is
@@ -84,7 +83,7 @@ func (s *relocator) places(candidates []UnitID) {
 	if len(movable) == 0 || over(s.search, 0) {
 		return
 	}
-	s.goes, s.moves = unitSetOf(s.room, candidates), unitSetOf(s.room, movable)
+	s.goes, s.moves = unitSetOf(s.room, candidates, s.goes), unitSetOf(s.room, movable, s.moves)
 	nodes := standingOn(s.search, candidates, movable)
 	switch {
 	case s.ask.Domains != nil && s.ask.Exact:
@@ -105,7 +104,7 @@ func (s *relocator) places(candidates []UnitID) {
 			if over(s.search, 0) {
 				return
 			}
-			if !slices.ContainsFunc(s.room.byNode[n], func(id UnitID) bool { return s.goes[id] }) {
+			if !slices.ContainsFunc(s.room.byNode[n], func(id UnitID) bool { return s.goes.has(id) }) {
 				continue // that were a consolidation
 			}
 			if s.nobodyLeaves(n) {
@@ -167,7 +166,7 @@ func standing(s *search, ids []UnitID) []int32 {
 	r, out := s.room, s.stood[:0]
 	markAll(s, ids)
 	for n := range int32(r.Nodes) {
-		if slices.ContainsFunc(r.byNode[n], func(id UnitID) bool { return isMarked(s, id) }) {
+		if slices.ContainsFunc(r.byNode[n], s.marked.has) {
 			out = append(out, n)
 		}
 	}
@@ -210,24 +209,13 @@ func (s *relocator) among(units unitSet, nodes []int32) []UnitID {
 	var out []UnitID
 	for _, n := range nodes {
 		for _, id := range s.room.byNode[n] {
-			if units[id] && (s.room.alone(id) || !slices.Contains(out, id)) {
+			if units.has(id) && (s.room.alone(id) || !slices.Contains(out, id)) {
 				out = append(out, id)
 			}
 		}
 	}
 	s.room.sortByStanding(out)
 	slices.Reverse(out)
-	return out
-}
-
-// A unitSet says of each unit whether it is in the set.
-type unitSet []bool
-
-func unitSetOf(r *Evaluator, ids []UnitID) unitSet {
-	out := make(unitSet, len(r.units))
-	for _, id := range ids {
-		out[id] = true
-	}
 	return out
 }
 

@@ -106,10 +106,6 @@ type Evaluator struct {
 	down       [][]int32
 	ratios     []fairshare.Ratio
 	ratioKnown []bool
-	seen       []int32 // by unit: the search that listed it
-	seenLeaf   []int32 // by queue: the search that listed all of it
-	seenSome   bool    // it listed some by themselves
-	turn       int32   // of seen
 	// onNodes are the nodes, ofWorks the workloads, that a bound has counted.
 	onNodes, ofWorks marks
 	// protectedTaken and looseTaken say by leaf what the search at hand took of it
@@ -201,7 +197,7 @@ func NewEvaluator(c Config) *Evaluator {
 		offers: make(map[offersKey]*offers),
 		rooms:  make(map[placement.Shape]*shapeRooms),
 		firsts: make(map[firstsKey]*keptFirsts),
-		walked: make([]bool, queues), whole: make([]bool, queues), seenLeaf: make([]int32, queues),
+		walked: make([]bool, queues), whole: make([]bool, queues),
 		budgets: c.Budgets, undisturbed: slices.Clone(c.Budgets), starting: make([]int64, len(c.Budgets)),
 		width: c.Tree.Resources(), inner: inner, climb: climbs(&c),
 		down: make([][]int32, queues), ratios: make([]fairshare.Ratio, queues), ratioKnown: make([]bool, queues),

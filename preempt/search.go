@@ -53,6 +53,7 @@ func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 		room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered,
 		listed: before.listed, runs: before.runs, stood: before.stood, told: before.told,
 		planned: before.planned[:0], toTry: before.toTry, movable: before.movable,
+		marked: before.marked, goes: before.goes, moves: before.moves,
 	}
 	r.takersFor = nil
 	return &q.ask
@@ -136,18 +137,21 @@ type search struct {
 	plans   *plans
 	// weighed are the single nodes with their victims, for the cache; here is
 	// scratch.
-	weighed  []cacheEntry
-	spent    *cache   // its memory is used again
-	beyond   []int32  // those of them, and of nodes without, whose price was asked beyond them
-	listed   []UnitID // the candidates
-	movable  []UnitID // what may move beside victims
-	runs     []run    // all of them, where these are alike
-	inRuns   bool     // they are
-	stood    []int32  // scratch of standing
-	told     []first  // what was found of nodes by who goes first there
-	here     []UnitID
-	standsOn []int32     // scratch of noneMove
-	ordered  [2][]UnitID // scratch of compareLists
+	weighed []cacheEntry
+	spent   *cache   // its memory is used again
+	beyond  []int32  // those of them, and of nodes without, whose price was asked beyond them
+	listed  []UnitID // the candidates
+	movable []UnitID // what may move beside victims
+	marked  unitSet  // the candidates, once markAll has marked them
+	// goes and moves are, for a relocator, the candidates and what may move.
+	goes, moves unitSet
+	runs        []run   // all of them, where these are alike
+	inRuns      bool    // they are
+	stood       []int32 // scratch of standing
+	told        []first // what was found of nodes by who goes first there
+	here        []UnitID
+	standsOn    []int32     // scratch of noneMove
+	ordered     [2][]UnitID // scratch of compareLists
 }
 
 // places tries the places for the preemptor and keeps the best.
@@ -300,7 +304,7 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	for _, n := range nodes {
 		from := len(here)
 		for _, id := range r.byNode[n] {
-			if isMarked(s, id) && (len(nodes) == 1 || !slices.Contains(here, id)) {
+			if s.marked.has(id) && (len(nodes) == 1 || !slices.Contains(here, id)) {
 				here = append(here, id)
 			}
 		}
@@ -312,35 +316,11 @@ func (s *search) on(nodes []int32, candidates []UnitID) []UnitID {
 	return here
 }
 
-// markAll marks the candidates, once for a search; where all of a leaf are, the leaf.
+// markAll marks the candidates, once for a search.
 func markAll(s *search, candidates []UnitID) {
-	r := s.room
-	if s.ask.listed == s {
-		return
+	if s.ask.listed != s {
+		s.ask.listed, s.marked = s, unitSetOf(s.room, candidates, s.marked)
 	}
-	s.ask.listed = s
-	r.turn++
-	r.seenSome = false
-	if len(r.seen) < len(r.units) {
-		r.seen = append(r.seen, make([]int32, len(r.units)-len(r.seen))...)
-	}
-	for from := 0; from < len(candidates); {
-		leaf := r.state[candidates[from]].leaf
-		all := len(r.byLeaf[leaf])
-		if areAlike(s, candidates) && from+all <= len(candidates) && r.state[candidates[from+all-1]].leaf == leaf {
-			r.seenLeaf[leaf] = r.turn
-			from += all
-			continue
-		}
-		r.seen[candidates[from]], r.seenSome = r.turn, true
-		from++
-	}
-}
-
-// isMarked says whether a unit is a candidate of the search that marked them last.
-func isMarked(s *search, id UnitID) bool {
-	r := s.room
-	return r.seenLeaf[r.state[id].leaf] == r.turn || r.seenSome && r.seen[id] == r.turn
 }
 
 // oneNode lists one node.
