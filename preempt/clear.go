@@ -80,7 +80,7 @@ func (r *Evaluator) forgetTaken() {
 // that is not lawful.
 func (t *taking) take(id UnitID) bool {
 	r := t.room
-	if r.state[r.byWork[r.units[id].Work]].next < 0 {
+	if r.single(id) {
 		return r.judge(t.ask, id) == lawful && t.takeOne(id)
 	}
 	before := len(t.list.ids)
@@ -345,7 +345,7 @@ func (a *ask) missing(r *Evaluator) quota.Amounts {
 // enough by itself.
 func (t *taking) mayDo(id UnitID, missing quota.Amounts) bool {
 	r := t.room
-	if r.state[r.byWork[r.units[id].Work]].next >= 0 {
+	if !r.single(id) {
 		return true // others go with it
 	}
 	return !slices.ContainsFunc(missing, func(m quota.Amount) bool { return r.charged(id).Of(m.Resource) < m.Value })

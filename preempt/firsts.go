@@ -121,7 +121,7 @@ func (f *firsts) first(s *search, n int32, candidates []UnitID) (first, []UnitID
 
 // known is whoever goes first on a node, where that is kept.
 func (f *firsts) known(s *search, n int32) (first, bool) {
-	if f == nil || f.kept == nil || f.kept.onNode[n].some == 0 {
+	if f == nil || f.kept == nil || f.kept.onNode[n].some == 0 || f.kept.onNode[n].id == nobody {
 		return first{}, false
 	}
 	r, one := s.room, f.kept.onNode[n]
@@ -172,18 +172,18 @@ func (f *firsts) try(s *search, n int32, candidates []UnitID) bool {
 	}
 	one, ok := f.known(s, n)
 	if !ok {
+		if some := f.tooFew(n); some > 0 {
+			return inVain(s, int(some))
+		}
 		here := s.on([]int32{n}, candidates)
 		if len(here) == 0 {
 			return true
 		}
-		s.room.Effort.Spend(len(here) / lookedAt)
 		if takesTooLittle(s, n, s.fit.missingOn(n), here) {
-			if !ended(s) {
-				s.refusal.Steps++
-				s.room.Effort.Spend(1)
-			}
-			return true
+			f.keepTooFew(s, n, here)
+			return inVain(s, len(here))
 		}
+		s.room.Effort.Spend(len(here) / lookedAt)
 		if one, ok = f.among(s, n, here); !ok {
 			f.settle(s)
 			s.try(s.room.oneNode(n), here)
@@ -201,6 +201,38 @@ func (f *firsts) try(s *search, n int32, candidates []UnitID) bool {
 	return true
 }
 
+// inVain counts a node on which it was plain of so many candidates that they are too few.
+func inVain(s *search, some int) bool {
+	if s.room.Effort.Spend(some / lookedAt); !ended(s) {
+		s.refusal.Steps++
+		s.room.Effort.Spend(1)
+	}
+	return true
+}
+
+// tooFew is how many candidates stand on a node, where it is kept that with all of them gone it takes nothing; else 0.
+func (f *firsts) tooFew(n int32) int32 {
+	if f.kept == nil || f.kept.onNode[n].id != nobody {
+		return 0
+	}
+	return f.kept.onNode[n].some
+}
+
+// keepTooFew keeps that a node takes nothing with all candidates on it gone, who are these, if that is so.
+func (f *firsts) keepTooFew(s *search, n int32, here []UnitID) {
+	if f.kept == nil {
+		return
+	}
+	res := s.ask.short[0]
+	most := s.room.Index.MostFree(n, res)
+	for _, id := range here {
+		most = addUpTo(most, s.room.charged(id).Of(res))
+	}
+	if most < eachTakes(s) {
+		f.kept.onNode[n] = first{id: nobody, node: n, some: int32(len(here))}
+	}
+}
+
 // settle keeps the best of what was tried, if it is not kept yet.
 func (f *firsts) settle(s *search) {
 	if f != nil && f.best > f.settled {
@@ -209,35 +241,62 @@ func (f *firsts) settle(s *search) {
 	}
 }
 
-// keptFirsts are who was first on nodes for the last of those that are alike.
+// keptFirsts are who was first on nodes for the last of those that are alike, or that with all
+// candidates on one gone it takes too little. The latter depends on nothing but what is free on the node and
+// who of those there are candidates, the former on the order of these too: so of a node it is forgotten
+// once a unit has come there or gone, and once one there is a candidate and was none, or the other way round,
+// and of whoever is first once another may go before it, see follow.
 type keptFirsts struct {
 	touched int // what of Evaluator.touched is read
 	onNode  []first
 	leaves  []leafOfFirsts
 }
 
+// nobody is who goes first on a node that takes too little with all candidates gone.
+const nobody UnitID = -1
+
 // A firstsKey names preemptors for which the same are first as long as nothing changes.
 type firstsKey struct {
 	mode      Mode
 	leaf, res int32
 	shape     placement.Shape
+	each      int64 // see eachTakes
 }
 
 // fewKeptFirsts is for how many kinds of preemptors it is kept who is first, before all of that is
 // forgotten: for more of them where there are few nodes, as many as have mostKeptFirsts nodes in all.
 const fewKeptFirsts, mostKeptFirsts = 64, 1 << 19
 
-// A leafOfFirsts is what tells whether those of a leaf go before others: whether they are candidates, of
-// what class, how many classes of leaves go before it, and how far it is beyond its line.
+// A leafOfFirsts is what tells whether those of a leaf go before others: whether some are candidates, of
+// what class, how many classes of leaves go before it, and how far it is beyond its line. stay are those
+// of it that are no candidates, where others are.
 type leafOfFirsts struct {
 	goes   bool
 	class  int8
 	rank   int32
 	beyond int64
+	stay   []UnitID
 }
 
-// keptFor is what is kept for the ask at hand, nil where of some leaf some are candidates and others
-// are not.
+// staying are the units of the leaf of a run that are no candidates.
+func staying(s *search, candidates []UnitID, at int) (out []UnitID) {
+	leaf, from := s.runs[at].leaf, s.runs[at].from
+	for ; at < len(s.runs) && s.runs[at].leaf == leaf; at++ {
+	}
+	own := candidates[from:s.runs[at-1].to]
+	if units := s.room.inLeaf(leaf); len(own) < len(units) { // in the same order
+		for _, id := range units {
+			if len(own) > 0 && own[0] == id {
+				own = own[1:]
+			} else {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// keptFor is what is kept for the ask at hand, nil where candidates are not alike.
 func keptFor(s *search, candidates []UnitID, f *firsts) *keptFirsts {
 	r, a := s.room, s.ask
 	if a.AfterRelease || s.fit.rooms == nil || !areAlike(s, candidates) {
@@ -248,14 +307,10 @@ func keptFor(s *search, candidates []UnitID, f *firsts) *keptFirsts {
 		if at > 0 && s.runs[at-1].leaf == one.leaf {
 			continue
 		}
-		last := one.from + len(r.byLeaf[one.leaf]) - 1
-		if last >= len(candidates) || r.state[candidates[last]].leaf != one.leaf {
-			return nil
-		}
 		beyond := r.use(one.leaf, a.short[0]) - r.lineOf(one.leaf, a.short[0], a.byShare())
-		leaves[one.leaf] = leafOfFirsts{true, f.class[one.leaf], f.rank[one.leaf], beyond}
+		leaves[one.leaf] = leafOfFirsts{true, f.class[one.leaf], f.rank[one.leaf], beyond, staying(s, candidates, at)}
 	}
-	key := firstsKey{a.mode, a.Leaf, a.short[0], s.fit.shape()}
+	key := firstsKey{a.mode, a.Leaf, a.short[0], s.fit.shape(), eachTakes(s)}
 	k := r.firsts[key]
 	if k == nil {
 		if len(r.firsts) >= max(fewKeptFirsts, mostKeptFirsts/max(1, r.Nodes)) {
@@ -277,13 +332,11 @@ func keptFor(s *search, candidates []UnitID, f *firsts) *keptFirsts {
 func (k *keptFirsts) follow(s *search, candidates []UnitID, leaves []leafOfFirsts) {
 	r := s.room
 	for leaf := range leaves {
-		if k.leaves[leaf].goes == leaves[leaf].goes {
-			continue
-		}
-		for _, id := range r.byLeaf[leaf] {
-			for i := range r.units[id].Tasks {
-				k.onNode[r.units[id].Tasks[i].Place.Node] = first{}
-			}
+		if was, is := &k.leaves[leaf], &leaves[leaf]; was.goes == is.goes {
+			k.forgetOthers(r, was.stay, is.stay)
+			k.forgetOthers(r, is.stay, was.stay)
+		} else {
+			k.forget(r, r.byLeaf[leaf])
 		}
 	}
 	passed := k.passed(s, candidates, leaves)
@@ -291,8 +344,35 @@ func (k *keptFirsts) follow(s *search, candidates []UnitID, leaves []leafOfFirst
 		return
 	}
 	for n := range k.onNode {
-		if one := &k.onNode[n]; one.some > 0 && passed[r.state[one.id].leaf] {
+		if one := &k.onNode[n]; one.some > 0 && one.id != nobody && passed[r.state[one.id].leaf] {
 			*one = first{}
+		}
+	}
+}
+
+// forgetOthers forgets what is kept of the nodes of units that are not among others.
+func (k *keptFirsts) forgetOthers(r *Evaluator, ids, others []UnitID) {
+	if len(ids) == 0 || slices.Equal(ids, others) {
+		return
+	}
+	r.among.begin(len(r.units))
+	for _, id := range others {
+		if int(id) < len(r.units) { // else it was undone, and its nodes are touched
+			r.among.mark(int32(id))
+		}
+	}
+	for _, id := range ids {
+		if int(id) < len(r.units) && !r.among.has(int32(id)) {
+			k.forget(r, []UnitID{id})
+		}
+	}
+}
+
+// forget forgets what is kept of the nodes on which units stand.
+func (k *keptFirsts) forget(r *Evaluator, ids []UnitID) {
+	for _, id := range ids {
+		for i := range r.units[id].Tasks {
+			k.onNode[r.units[id].Tasks[i].Place.Node] = first{}
 		}
 	}
 }

@@ -106,8 +106,8 @@ type Evaluator struct {
 	down       [][]int32
 	ratios     []fairshare.Ratio
 	ratioKnown []bool
-	// onNodes are the nodes, ofWorks the workloads, that a bound has counted.
-	onNodes, ofWorks marks
+	// onNodes are the nodes, ofWorks the workloads, that a bound has counted; among are units, see forgetOthers.
+	onNodes, ofWorks, among marks
 	// protectedTaken and looseTaken say by leaf what the search at hand took of it
 	// (R9); takenLeaves are those of which it took something.
 	protectedTaken, looseTaken []bool
@@ -131,6 +131,7 @@ type unitState struct {
 	moving               bool // in the trial at hand, see Moving
 	counted              bool // while it is taken: see fit.counted
 	started              bool // see Unit.Started
+	single               bool // it is all of its workload
 	protection           protection
 	byClass              bool // protected by quota where those of classes count (Q8)
 	inClass              bool // within what its leaf is guaranteed of its classes

@@ -307,15 +307,12 @@ func (r *roster) better(a, b UnitID) int {
 }
 
 // single says whether a unit is all of its workload.
-func (r *roster) single(id UnitID) bool {
-	u := &r.state[id]
-	return u.next < 0 && r.byWork[u.work] == id
-}
+func (r *roster) single(id UnitID) bool { return r.state[id].single }
 
 // alone says whether a unit has one task and is all of its workload.
 func (r *roster) alone(id UnitID) bool {
 	u := &r.state[id]
-	return u.bars&wide == 0 && r.single(id)
+	return u.bars&wide == 0 && u.single
 }
 
 // judgedAlike says whether two units of a leaf are judged alike as the first to go: they

@@ -30,8 +30,10 @@ func (r *roster) stretchesOf(leaf int32) []stretch {
 
 // loosen takes note that the units of a workload may be all of it, or not be any more.
 func (r *roster) loosen(work int32) {
-	for id := r.byWork[work]; id >= 0; id = r.state[id].next {
-		r.stretched[r.state[id].leaf] = false
+	first := r.byWork[work]
+	for id := first; id >= 0; id = r.state[id].next {
+		u := &r.state[id]
+		r.stretched[u.leaf], u.single = false, id == first && u.next < 0
 	}
 }
 

@@ -227,10 +227,10 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	}
 	if r.byWork[u.Work] >= 0 {
 		r.shared++
-		r.loosen(u.Work)
 	}
 	r.state[id].next = r.byWork[u.Work]
 	r.byWork[u.Work] = id
+	r.loosen(u.Work)
 	r.walked[u.Leaf] = false
 	if len(r.caches) > 0 {
 		r.loosened(u.Leaf)
@@ -304,7 +304,7 @@ func (r *Evaluator) Forget(id UnitID) {
 // it, −1 if it was the first.
 func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	u := r.units[id]
-	r.state[id].alive = false
+	r.state[id].alive, r.state[id].single = false, false
 	at := r.rank(u.Leaf, &u.EvictionRank)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	r.stretched[u.Leaf] = false
