@@ -18,7 +18,7 @@ import (
 // so no child imports the root, and nothing that decides imports verify, explain
 // or what is built on them.
 var layers = [][]string{
-	{"quota", "fairshare", "internal/table", "internal/jsonform", "internal/prose", "internal/deep"},
+	{"quota", "fairshare", "internal/table", "internal/jsonform", "internal/prose", "internal/radix", "internal/deep"},
 	{"placement", "queue"},
 	{"gang"},
 	{"preempt"},

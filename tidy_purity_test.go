@@ -21,14 +21,15 @@ var mayImport = map[string]struct {
 }{
 	"quota":     {},
 	"fairshare": {standard: []string{"math/big"}},
-	"queue":     {own: []string{"quota", "fairshare"}, others: []string{"github.com/google/btree"}},
+	"queue":     {own: []string{"quota", "fairshare", "internal/radix"}, others: []string{"github.com/google/btree"}},
 	// math/big: the prices of ShadowPrice are fractions, found once per mix.
 	"placement": {own: []string{"quota"}, standard: []string{"math/big"}},
 	"gang":      {own: []string{"placement", "quota"}},
-	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare"}},
+	"preempt":   {own: []string{"gang", "placement", "quota", "fairshare", "internal/radix"}},
 	// The mechanisms know nothing of a State and stand on the standard library.
 	// Forms are made by reflection. Tables of text are aligned (text/tabwriter), and instants told.
 	"internal/table":    {},
+	"internal/radix":    {},
 	"internal/jsonform": {standard: []string{"encoding", "encoding/json", "reflect", "time", "unicode/utf16", "unicode/utf8"}},
 	"internal/prose":    {standard: []string{"text/tabwriter", "time", "unicode/utf8"}},
 	// The engine decides on numbers, and knows nothing of a State; the cluster are those numbers.

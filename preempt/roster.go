@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/allotsched/allot/internal/radix"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -280,7 +281,7 @@ func (o *standingOrder) sortByNumber(ids []UnitID, better func(a, b UnitID) int)
 		k := &o.keys[i]
 		numbers = append(numbers, (uint64(k.class-least.class)<<time|(uint64(k.admitted)-uint64(least.admitted)))<<at|uint64(i))
 	}
-	slices.Sort(numbers)
+	radix.Sort(numbers, at)
 	for i, n := range numbers {
 		ids[i] = o.keys[n&(1<<at-1)].id
 	}

@@ -51,8 +51,7 @@ func (p *pending) first() (Item, bool) {
 }
 
 // fill adds items, in any order; one that waits already is not added again.
-// It makes one run of all that waits: O(n) where that is sorted as it comes,
-// else O(n log n). It copies the items.
+// It makes one run of all that waits, in the time that Sort takes. It copies the items.
 func (p *pending) fill(items []Item) {
 	kept := p.run[:0] // never overtakes the item it reads
 	for i := p.head; i < len(p.run); i++ {
@@ -69,9 +68,7 @@ func (p *pending) fill(items []Item) {
 		p.later.Clear(true)
 	}
 	p.run = append(p.run, items...)
-	if !slices.IsSortedFunc(p.run, Item.Compare) {
-		slices.SortFunc(p.run, Item.Compare)
-	}
+	Sort(p.run)
 	p.run = slices.Compact(p.run)
 	p.head, p.live, p.gone = 0, len(p.run), nil
 }

@@ -22,6 +22,7 @@ type Table struct {
 	Told  bool
 	tasks []preempt.Task // arena of newUnitTasks
 	seats []Seat         // arena of room
+	parts parts          // scratch of unitsOf
 
 	// Commits are the starts in their order, Takings what was taken in its
 	// order, Out the units that are out now.

@@ -253,38 +253,56 @@ func enter(room *preempt.Evaluator, units []*preempt.Unit) {
 	}
 }
 
-// unitsOf describes the units of a workload by its seats, by step; nil where a step has none.
-func (w Booking) unitsOf(i int32) []*preempt.Unit {
-	seats, steps := w.Room.Seats[i], int32(0)
+// parts is memory in which a workload is described by its units, which the next one has.
+type parts struct {
+	first, next, byStep []int32
+	units               []preempt.Unit
+	told                []*preempt.Unit
+}
+
+// grouped lists the rows of a workload by their step: those of one are byStep[first[step]:first[step+1]].
+func (m *parts) grouped(seats []Seat) {
+	steps := int32(0)
 	for at := range seats {
 		steps = max(steps, seats[at].Step+1)
 	}
-	first := make([]int32, steps+1) // by step: where its seats begin in the order by step
+	m.first = append(m.first[:0], make([]int32, steps+1)...)
 	for at := range seats {
-		first[seats[at].Step+1]++
+		m.first[seats[at].Step+1]++
 	}
 	for step := range steps {
-		first[step+1] += first[step]
+		m.first[step+1] += m.first[step]
 	}
-	byStep, next := make([]int32, len(seats)), slices.Clone(first)
+	m.next, m.byStep = append(m.next[:0], m.first...), append(m.byStep[:0], make([]int32, len(seats))...)
+	for at := range seats {
+		step := seats[at].Step
+		m.byStep[m.next[step]] = int32(at)
+		m.next[step]++
+	}
+	m.units, m.told = append(m.units[:0], make([]preempt.Unit, steps)...), append(m.told[:0], make([]*preempt.Unit, steps)...)
+}
+
+// unitsOf describes the units of a workload by its seats, by step; nil where a step has none. They are in
+// memory that the next call uses again.
+func (w Booking) unitsOf(i int32) []*preempt.Unit {
+	seats, m, k := w.Room.Seats[i], &w.Room.parts, &w.Works[i]
+	m.grouped(seats)
 	oldest, outside := int64(math.MaxInt64), int32(-1) // the last step with a seat outside the pool
 	for at := range seats {
 		s := &seats[at]
-		byStep[next[s.Step]] = int32(at)
-		next[s.Step]++
 		oldest = min(oldest, s.Admitted)
-		if w.Outside(&w.Works[i], s.Node) {
+		if w.Outside(k, s.Node) {
 			outside = max(outside, s.Step)
 		}
 	}
-	waits, units, out := MinimumWaits(w.World, i), make([]preempt.Unit, steps), make([]*preempt.Unit, steps)
-	for step := range steps {
-		own := byStep[first[step]:first[step+1]]
+	waits, p := MinimumWaits(w.World, i), w.Pools[w.FormOf(k, k.Current).Pool]
+	for step := range int32(len(m.units)) {
+		own := m.byStep[m.first[step]:m.first[step+1]]
 		if len(own) == 0 {
 			continue
 		}
-		units[step] = w.unitOf(i, step, own)
-		u := &units[step]
+		u := &m.units[step]
+		w.describe(u, i, step, own)
 		if step == 0 { // a minimum is as old as its oldest task
 			u.Admitted = oldest
 		}
@@ -292,21 +310,20 @@ func (w Booking) unitsOf(i int32) []*preempt.Unit {
 		if waits {
 			u.Starting = 0
 		}
-		p := w.Pools[w.FormOf(&w.Works[i], w.Works[i].Current).Pool]
 		runtime := &p.Runtimes[u.Leaf]
 		u.PreemptFrom, u.ReclaimFrom = TimeAfterSeconds(u.Admitted, runtime.Preempt), TimeAfterSeconds(u.Admitted, runtime.Reclaim)
-		out[step] = u
+		m.told[step] = u
 	}
-	return out
+	return m.told
 }
 
-// unitOf describes the unit of some seats of a workload, by itself.
-func (w Booking) unitOf(i, step int32, own []int32) (u preempt.Unit) {
+// describe describes the unit of some seats of a workload, by itself.
+func (w Booking) describe(u *preempt.Unit, i, step int32, own []int32) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	p, d := w.Pools[f.Pool], w.Definition(k, k.Current)
 	seats := w.Room.Seats[i]
-	u = preempt.Unit{
+	*u = preempt.Unit{
 		EvictionRank: preempt.EvictionRank{
 			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
 			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
@@ -346,7 +363,6 @@ func (w Booking) unitOf(i, step int32, own []int32) (u preempt.Unit) {
 	if step == 0 && p.Counted {
 		u.Charge = append(slices.Clip(u.Charge), quota.Amount{Resource: int32(p.Width - 1), Value: 1})
 	}
-	return u
 }
 
 // Plus adds what the n-th task of a unit is charged. The charge of a lone task is

@@ -35,12 +35,6 @@ type followers struct {
 	rest  itemHeap
 }
 
-func (b *bucket) sort() {
-	if !slices.IsSortedFunc(b.items, queue.Item.Compare) {
-		slices.SortFunc(b.items, queue.Item.Compare)
-	}
-}
-
 // A waitingItem is one that was refused.
 type waitingItem struct {
 	order *queue.Queues
@@ -311,7 +305,7 @@ func (s *Solver) fill() {
 	})
 	for i := range s.like {
 		b := &s.like[i]
-		b.sort()
+		queue.Sort(b.items)
 		s.world.Works[b.items[0].ID].Bucket = int32(i) + 1
 		lists[b.leaf] = append(lists[b.leaf], b.items[0])
 		b.next = 1
