@@ -59,6 +59,9 @@ type verifiedGain struct {
 	// others of a task of it are charged at most.
 	inUnits bool
 	beside  map[verifiedKey]int64
+	// grown is what of it is above the minimum where that moves, and is where it ran: it left with the minimum,
+	// and has come back or grown again once that had its right (M6, Q4).
+	grown []verifiedCharge
 	// claimed: only claims start, which are its queues' use already (S7).
 	claimed bool
 }
@@ -103,9 +106,9 @@ func (v *verifier) gains(a *allot.Action, f *verifiedForm, tasks []plannedTask, 
 	}
 	g, w := verifiedGain{kind: a.Kind, form: f, claimed: claimed}, v.workloads[a.Workload]
 	if a.Kind == allot.Move || v.restarts[a.Workload] && w.admitted != nil { // which is a move in two parts (M11)
-		home := backHome(v, a)
+		home, above := backHome(v, a)
 		g.inUnits = len(a.Tasks)+len(home) > 1 && w.hasUnits(f)
-		g.stays = chargesAt(v, f, home)
+		g.stays, g.grown = chargesAt(v, f, home), chargesAt(v, f, above)
 		charged = mergeCharges(slices.Clone(charged), g.stays)
 	}
 	for _, c := range charged {
@@ -126,8 +129,8 @@ func (v *verifier) gains(a *allot.Action, f *verifiedForm, tasks []plannedTask, 
 	v.room.gained[a.Workload] = append(v.room.gained[a.Workload], g)
 }
 
-// backHome are the tasks of a minimum of which others move that are where they ran.
-func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
+// backHome are the tasks of a minimum of which others move that are where they ran, and those above it that are.
+func backHome(v *verifier, a *allot.Action) (minimum, more []allot.Placement) {
 	w := v.workloads[a.Workload]
 	above := aboveNow(v, w)
 	moves := make(map[taskName]bool, len(a.Tasks))
@@ -140,11 +143,17 @@ func backHome(v *verifier, a *allot.Action) (list []allot.Placement) {
 		t := &w.source.Tasks[i]
 		name := taskName{a.Workload, t.PodSet, t.Index}
 		now := v.tasks[name]
-		if some && !above[name] && !moves[name] && t.Phase == allot.Running && now.node == t.Node && sameDevices(now.devices, t.Devices) {
-			list = append(list, allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices})
+		if !some || moves[name] || t.Phase != allot.Running || now.node != t.Node || !sameDevices(now.devices, t.Devices) {
+			continue
+		}
+		place := allot.Placement{PodSet: t.PodSet, Index: t.Index, Node: t.Node, Devices: t.Devices}
+		if above[name] {
+			more = append(more, place)
+		} else {
+			minimum = append(minimum, place)
 		}
 	}
-	return list
+	return minimum, more
 }
 
 // aboveNow are the tasks of a workload above its minimum: where some of that has gone, as people have reserved its

@@ -38,13 +38,14 @@ func (v *verifier) reclaimed(x *verifiedVictim, gains []verifiedGain) {
 
 // withinLines checks that with one of its starts the preemptor stays within its
 // lines, up to its side, in all that it asks for that (R1). Of units that move together one
-// may have had the right, and the others have grown beyond the lines after that (Q4).
+// may have had the right, and the others have grown beyond the lines after that (Q4), as what is
+// above a minimum that moves may have where it ran.
 func (v *verifier) withinLines(x *verifiedVictim, gains []verifiedGain, own *verifiedQueue, byShare bool) {
 	var told string
 	for i := range gains {
 		f, beyond := gains[i].form, ""
 		for level, q := 0, f.queue; q != own.parent && beyond == ""; level, q = level+1, q.parent {
-			if key, use, line, over := v.overLine(&gains[i], q, level, byShare); over && use-gains[i].beside[key]-v.returnable(x, q, f, key) > line {
+			if key, use, line, over := v.overLine(&gains[i], q, level, byShare); over && use-gains[i].beside[key]-amountIn(gains[i].grown, key)-v.returnable(x, q, f, key) > line {
 				beyond = fmt.Sprintf("%q takes queue %q to %d %s, line %d", x.action.Reason.Workload, q.id, use, key.resource, line)
 			}
 		}

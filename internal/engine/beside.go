@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -175,29 +176,40 @@ func (s reprieving) besideUnit(o *cluster.OutUnit, d *cluster.Definition) gang.S
 	return gang.Siblings{Held: s.heldNow(o.Unit.Work), Indices: indicesOf(o.Seats, all, len(d.Sets))}
 }
 
-// heldNow is what a workload holds as things stand in the journals: a unit that the trial at
-// hand has taken has left its rows, and one that has a place again holds that.
+// heldNow is what a workload holds as things stand in the journals.
 func (s reprieving) heldNow(i int32) (held []gang.Held) {
-	w, room, k := s.world, s.pool.Room, &s.world.Works[i]
-	var out []int32 // steps
-	for id := range room.Of(i) {
-		if room.Taken(id) {
-			out = append(out, room.Unit(id).Step)
-		}
+	k := &s.world.Works[i]
+	for one := range s.seatsNow(i) {
+		held = append(held, s.world.HeldIn(k, &one.TaskPlace))
 	}
-	for at := range w.Room.Seats[i] {
-		if one := &w.Room.Seats[i][at]; !slices.Contains(out, one.Step) {
-			held = append(held, w.HeldIn(k, &one.TaskPlace))
+	return held
+}
+
+// seatsNow are the rows of a workload as things stand in the journals: a unit that the trial at
+// hand has taken has left its rows, and one that has a place again has that.
+func (s reprieving) seatsNow(i int32) iter.Seq[*cluster.Seat] {
+	return func(yield func(*cluster.Seat) bool) {
+		room := s.pool.Room
+		var out []int32 // steps
+		for id := range room.Of(i) {
+			if room.Taken(id) {
+				out = append(out, room.Unit(id).Step)
+			}
 		}
-	}
-	for _, again := range s.seated {
-		for at := range again.seats {
-			if again.unit.Work == i {
-				held = append(held, w.HeldIn(k, &again.seats[at].TaskPlace))
+		own := s.world.Room.Seats[i]
+		for at := range own {
+			if one := &own[at]; !slices.Contains(out, one.Step) && !yield(one) {
+				return
+			}
+		}
+		for _, again := range s.seated {
+			for at := range again.seats {
+				if again.unit.Work == i && !yield(&again.seats[at]) {
+					return
+				}
 			}
 		}
 	}
-	return held
 }
 
 // A seatedUnit is a unit that has its places in the journals, and no rows there yet.

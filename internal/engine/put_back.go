@@ -208,7 +208,7 @@ func (s reprieving) putBack(o *cluster.OutUnit, where seating) (back bool, err e
 	if s.endsRights(o) {
 		return false, nil
 	}
-	s.inStep = true
+	s.inStep, s.seated = true, s.seated[:0] // what has a place has its rows
 	defer func() { s.inStep = false }()
 	return s.seatUnit(o, where)
 }
@@ -274,7 +274,8 @@ func (s reprieving) someStartedIn(q int32) bool {
 
 // broken says whether the unit is what is left of a gang (G1), or of a step between two
 // rungs (L1), and some of it has yet to start: only what runs can move, and in another place that
-// would start with less than starts together.
+// would start with less than starts together. What is above it and starts where it is claimed has
+// started by then.
 func (s reprieving) broken(o *cluster.OutUnit) bool {
 	if !slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return !s.world.Booking().Ran(&one) }) {
 		return false
@@ -283,13 +284,16 @@ func (s reprieving) broken(o *cluster.OutUnit) bool {
 	if o.Unit.Step == 0 {
 		return !d.Gang.AtMinimum(s.countsOf(o, d))
 	}
+	if len(d.Ladder) == 0 {
+		return false
+	}
 	held := int32(len(o.Seats))
-	for _, one := range s.world.Room.Seats[o.Unit.Work] {
-		if one.Step < o.Unit.Step {
+	for one := range s.seatsNow(o.Unit.Work) {
+		if one.Step < o.Unit.Step || !one.Claimed && !one.Pipelined {
 			held++
 		}
 	}
-	return len(d.Ladder) > 0 && !slices.Contains(d.Ladder, held)
+	return !slices.Contains(d.Ladder, held)
 }
 
 // basisStands says whether a unit above the minimum can be put back: the workload holds
