@@ -13,7 +13,7 @@ import (
 var (
 	GenDense, GenRoom, GenFull = genDense, genRoom, genFull
 	GenState, GenStillState    = genState, genStillState
-	CloneState                 = cloneState
+	CloneState, Permuted       = cloneState, permuted
 )
 
 // An ExplainedWorld is the state that a plan leaves, as far as explanations are

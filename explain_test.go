@@ -2,8 +2,11 @@ package allot_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -126,6 +129,67 @@ func TestExplain(t *testing.T) {
 				t.Errorf("no candidate is %v", fate)
 			}
 		}
+	}
+}
+
+// What is explained of a state, however its lists come, is what is explained of the decision on its snapshot, and the
+// state stays as it is.
+func TestExplainIn(t *testing.T) {
+	takings := 0
+	explainable(t, func(seed uint64, s *allot.State) {
+		d := decisionOf(t, s)
+		random := rand.New(rand.NewPCG(seed, 3))
+		goes := make(map[string]bool)
+		for _, a := range d.Actions() {
+			goes[a.Workload] = a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move
+		}
+		for i := range s.Workloads {
+			id := s.Workloads[i].ID
+			if !goes[id] && random.IntN(len(s.Workloads)) > 2 {
+				continue
+			}
+			want, err := explain.Workload(t.Context(), d, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := allot.Permuted(s, random)
+			before := allot.CloneState(asked)
+			got, err := explain.WorkloadIn(t.Context(), asked, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(want, got) {
+				t.Errorf("seed %d, %s:\n%s\nnot\n%s", seed, id, got, want)
+			}
+			if !reflect.DeepEqual(asked, before) {
+				t.Errorf("seed %d, %s: the state is another", seed, id)
+			}
+			takings += len(got.Takings)
+		}
+	})
+	if takings == 0 {
+		t.Error("nothing was taken from any workload")
+	}
+}
+
+// Of what cannot be explained of a state the error tells why, as it does of a decision.
+func TestExplainInErrors(t *testing.T) {
+	s := allot.GenRoom(1)
+	if _, err := explain.WorkloadIn(t.Context(), s, "nobody"); !errors.Is(err, allot.ErrUnknown) || err.Error() != `allot: not in the state: workload "nobody"` {
+		t.Error(err)
+	}
+	if _, err := explain.WorkloadIn(t.Context(), nil, "nobody"); !errors.Is(err, allot.ErrUnknown) {
+		t.Error(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if e, err := explain.WorkloadIn(ended, s, s.Workloads[0].ID); !errors.Is(err, context.Canceled) || e != nil {
+		t.Error(e, err)
+	}
+	s.Workloads[0].Queue = "nowhere"
+	want := allot.Check(s)
+	if _, err := explain.WorkloadIn(t.Context(), s, s.Workloads[0].ID); want == nil || !reflect.DeepEqual(err, want) {
+		t.Errorf("%v, not %v", err, want)
 	}
 }
 

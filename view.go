@@ -67,12 +67,16 @@ func (w *world) workOf(id string) (int32, bool) {
 	return int32(i), known
 }
 
-// A decisionView is a decision as package explain sees it. Its lock is held.
+// A decisionView is a decision as package explain sees it. The lock of a [Decision] is held.
 type decisionView struct {
 	viewer
 	found   *cluster.Decision
 	turns   map[int32][]int32 // by pool, once they were asked for, as are the
 	holders map[int32]*engine.Holders
+}
+
+func newDecisionView(w *world, found *cluster.Decision) *decisionView {
+	return &decisionView{viewer{w}, found, make(map[int32][]int32), make(map[int32]*engine.Holders)}
 }
 
 // Outcome implements [view.Decision], as does what follows.
@@ -136,9 +140,29 @@ func (d *Decision) View(ctx context.Context, victims view.Victims, look func(vie
 		return err
 	}
 	if d.seen == nil {
-		d.seen = &decisionView{viewer{d.world}, d.found, make(map[int32][]int32), make(map[int32]*engine.Holders)}
+		d.seen = newDecisionView(d.world, d.found)
 	}
 	return look(d.seen)
+}
+
+// View is for package explain alone, as is that of a [Decision]: it decides in the state from scratch, and shows
+// that with the actions. How the victims were chosen is known of the one solve. The state is neither copied nor kept:
+// what look is shown of it may be read until look returns, and no longer.
+//
+// The error is that of [Check], the context's or look's.
+func (s *State) View(ctx context.Context, victims view.Victims, look func(view.Decision[Reason, Share], []Action) error) error {
+	w, err := newWorld(s)
+	if err != nil {
+		return err
+	}
+	w.trace(victims)
+	found, err := engine.Solve(ctx, w.World)
+	if err != nil {
+		return err
+	}
+	var plan Plan
+	w.writeActions(&plan, found)
+	return look(newDecisionView(w, found), plan.Actions)
 }
 
 // Foresee is for package explain alone, whose Forecasts tell of it: its type is this module's own. Of a version in

@@ -104,7 +104,10 @@ func BenchmarkExplain(b *testing.B) {
 	})
 	b.Run(name+"scratch", func(b *testing.B) {
 		for i := range b.N {
-			explain(b, whole(), i)
+			e, err := WorkloadIn(b.Context(), s, waits[i*7919%len(waits)])
+			if err != nil || len(e.Reasons) == 0 || len(e.Holders) == 0 {
+				b.Fatal(e, err)
+			}
 		}
 	})
 }

@@ -10,10 +10,11 @@
 //
 // # The questions
 //
-// All have one form: a context, an [allot.Decision] or [allot.Snapshot], and what is
-// asked about, mostly by its ID.
+// All have one form: a context, an [allot.Decision] or [allot.Snapshot] (WorkloadIn an
+// [allot.State]), and what is asked about, mostly by its ID.
 //
 //	Workload(ctx, decision, id)             why does it wait, run or go?
+//	WorkloadIn(ctx, state, id)              the same, for one question about a state
 //	Queue(ctx, decision, id)                why is a fair share what it is?
 //	Takings(ctx, decision, keep)            why these victims and no others?
 //	NewFitter(snapshot).Now(ctx, workload)  would it start? Also WithRoom, Ever, Copies,
@@ -41,12 +42,13 @@
 //
 // # How
 //
-// Workload, Queue and Takings read what [allot.Decision.View] shows of a decision: the
-// engine's world (its compiled state) after the last action, and the names in it. The
-// reasons, the order of turns and the choice of victims are the engine's own; the choice
-// of victims is known of a solve that was asked to trace it. A Fitter asks a probe
-// ([allot.Snapshot.Probe]): the version with one workload more, for which the engine
-// proposes what it would do as in a solve, and takes all of it back.
+// Workload, Queue and Takings read what [allot.Decision.View] shows of a decision, and
+// WorkloadIn what [allot.State.View] shows of one that is made for it: the engine's world
+// (its compiled state) after the last action, and the names in it. The reasons, the order
+// of turns and the choice of victims are the engine's own; the choice of victims is known
+// of a solve that was asked to trace it. A Fitter asks a probe ([allot.Snapshot.Probe]):
+// the version with one workload more, for which the engine proposes what it would do as in
+// a solve, and takes all of it back.
 //
 // Diff sorts what two plans say by workload and compares side by side, by what it
 // means: an empty list is no list, an instant is the same in every zone. WhatIf makes
@@ -84,7 +86,9 @@
 // The first question about a decision has it made once more, in full, in the world that
 // follows the snapshot, which is not compiled again; so has the first after others were
 // decided. Each other one takes time in what runs and waits in the pool, and the victims one
-// decision more. A Fitter compiles the version once, and remembers what it learns.
+// decision more. WorkloadIn compiles the state and decides once, victims or not, and copies
+// nothing: one question costs about what [allot.Solve] does. A Fitter compiles the version
+// once, and remembers what it learns.
 //
 // Diff takes time in the size of the plans. WhatIf and Reclaim take two decisions, in
 // full. WhatHelps takes at most as many decisions as it may, 128 if nothing is said.

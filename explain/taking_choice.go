@@ -18,17 +18,17 @@ import (
 // costs a solve if there are such and none of them was asked about just before, which
 // ends with the context's error when that ends.
 func Takings(ctx context.Context, d *allot.Decision, keep func(i int, a allot.Action) bool) (out []Taking, err error) {
-	takings := takingsOf(d, keep)
-	err = d.View(ctx, victims(d, takings), func(v decision) error {
-		out = (&viewed{v.World(), v}).takings(d, takings)
+	takings := takingsOf(d.Actions(), keep)
+	err = d.View(ctx, victims(d.Actions(), takings), func(v decision) error {
+		out = (&viewed{v.World(), v}).takings(d.Actions(), takings)
 		return nil
 	})
 	return out, err
 }
 
 // takingsOf are the actions that keep keeps and that take places, by index.
-func takingsOf(d *allot.Decision, keep func(i int, a allot.Action) bool) (out []int) {
-	for i, a := range d.Actions() {
+func takingsOf(actions []allot.Action, keep func(i int, a allot.Action) bool) (out []int) {
+	for i, a := range actions {
 		if takes(&a) && (keep == nil || keep(i, a)) {
 			out = append(out, i)
 		}
@@ -47,18 +47,18 @@ func takes(a *allot.Action) bool {
 }
 
 // victims are the workloads of these actions.
-func victims(d *allot.Decision, takings []int) view.Victims {
+func victims(actions []allot.Action, takings []int) view.Victims {
 	out := view.Victims{Near: MostTold}
 	for _, i := range takings {
-		out.IDs = append(out.IDs, d.Actions()[i].Workload)
+		out.IDs = append(out.IDs, actions[i].Workload)
 	}
 	return out
 }
 
 // takings tells these actions. Those of the outcome are in the same order.
-func (w *viewed) takings(d *allot.Decision, which []int) (out []Taking) {
+func (w *viewed) takings(actions []allot.Action, which []int) (out []Taking) {
 	for _, i := range which {
-		out = append(out, w.taking(&w.view.Outcome().Actions[i], d.Actions()[i].Clone()))
+		out = append(out, w.taking(&w.view.Outcome().Actions[i], actions[i].Clone()))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/internal/engine"
 	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/internal/view"
 )
 
 // A Turn is a workload that waits, and where it stands among those that do.
@@ -49,7 +50,7 @@ func (t Turn) String() string {
 // and one time through what waits.
 func Turns(ctx context.Context, d *allot.Decision) ([]Turn, error) {
 	var out []Turn
-	err := d.View(ctx, victims(d, nil), func(v decision) error {
+	err := d.View(ctx, view.Victims{}, func(v decision) error {
 		w := &viewed{v.World(), v}
 		for pool := range w.Pools {
 			out = append(out, w.turns(int32(pool))...)

@@ -178,27 +178,56 @@ func unknown(kind, id string) error { return fmt.Errorf("%w: %s %q", allot.ErrUn
 // other one takes time in what runs and waits in the pool. Explaining what is taken from
 // a workload has it made another time, where that was not asked before.
 func Workload(ctx context.Context, d *allot.Decision, workload string) (out *Explanation, err error) {
-	takings := takingsOf(d, func(_ int, a allot.Action) bool { return a.Workload == workload })
-	err = d.View(ctx, victims(d, takings), func(v decision) error {
-		i, known := v.Workload(workload)
+	takings := takingsFrom(d.Actions(), workload)
+	err = d.View(ctx, victims(d.Actions(), takings), func(v decision) error {
+		source, known := d.Snapshot().Workload(workload)
 		if !known {
 			return unknown("workload", workload)
 		}
-		source, _ := d.Snapshot().Workload(workload)
-		w := &viewed{v.World(), v}
-		if out, err = w.explanation(i, &source, d.Actions()); err != nil {
-			return err
-		}
-		if len(out.Reasons) > 0 {
-			out.Ahead = w.ahead(i, int16(out.Form))
-			out.Holders = w.holders(i, int16(out.Form), w.wantedOf(w.FormOf(&w.Works[i], int16(out.Form)), out))
-		}
-		out.Takings = w.takings(d, takings)
-		return nil
+		out, err = (&viewed{v.World(), v}).workload(&source, d.Actions(), takings)
+		return err
 	})
+	return out, err
+}
+
+// WorkloadIn is [Workload] of what is decided in a state, from scratch: the same answer for the cost of little more than
+// [allot.Solve], where there is one question. For a second one [allot.NewSnapshot] is quicker, and so it is for a host that
+// decides anyway. The state is not modified, and nothing of it is kept.
+//
+// The error is that of [allot.Check], the context's, or wraps [allot.ErrUnknown].
+func WorkloadIn(ctx context.Context, s *allot.State, workload string) (out *Explanation, err error) {
+	asked := view.Victims{IDs: []string{workload}, Near: MostTold}
+	err = s.View(ctx, asked, func(v decision, actions []allot.Action) error {
+		if _, known := v.Workload(workload); !known {
+			return unknown("workload", workload)
+		}
+		at := 0
+		for s.Workloads[at].ID != workload {
+			at++
+		}
+		out, err = (&viewed{v.World(), v}).workload(&s.Workloads[at], actions, takingsFrom(actions, workload))
+		return err
+	})
+	return out, err
+}
+
+// takingsFrom are the actions that take places from a workload, by index.
+func takingsFrom(actions []allot.Action, workload string) []int {
+	return takingsOf(actions, func(_ int, a allot.Action) bool { return a.Workload == workload })
+}
+
+// workload explains one workload beside the actions of the plan, of which takings are those that take places from it.
+func (w *viewed) workload(source *allot.Workload, actions []allot.Action, takings []int) (*Explanation, error) {
+	i, _ := w.view.Workload(source.ID)
+	out, err := w.explanation(i, source, actions)
 	if err != nil {
 		return nil, err
 	}
+	if len(out.Reasons) > 0 {
+		out.Ahead = w.ahead(i, int16(out.Form))
+		out.Holders = w.holders(i, int16(out.Form), w.wantedOf(w.FormOf(&w.Works[i], int16(out.Form)), out))
+	}
+	out.Takings = w.takings(actions, takings)
 	return out, nil
 }
 

@@ -182,13 +182,17 @@ its ID, or as queue/ID. -v tells all figures.`,
 		Args:              needs("which job? name it before the files, such as allot why JOB"),
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			solution, id, err := s.job(args)
+			d, err := s.Document(args[1:]...)
 			if err != nil {
 				return err
 			}
-			e, err := explain.Workload(cmd.Context(), solution.Decision, id)
+			id, err := answer.FindWorkload(d.State, args[0])
 			if err != nil {
 				return err
+			}
+			e, err := explain.WorkloadIn(cmd.Context(), d.State, id)
+			if err != nil {
+				return d.Locate(err)
 			}
 			return s.Answer(answer.Why(e))
 		},
