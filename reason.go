@@ -161,6 +161,10 @@ const (
 	// DurationUnknown: it is not known to end by Until, from when on places
 	// that it could start in are promised to Workload (B5).
 	DurationUnknown
+	// OverHeld: it is promised nothing, as too much would be idle until it starts. Need of Resource would be, with what
+	// is for others, and the policy lets promises keep Have (MaxHeldPercent); without a Resource it would be idle for
+	// Need seconds, of Have at most (MaxHold) (B4).
+	OverHeld
 	// SearchCut: the search was cut at Need counted steps; another choice of
 	// pod sets (G3) or of victims (M3) might do.
 	SearchCut

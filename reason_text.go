@@ -79,7 +79,7 @@ func (r *Reason) text() string {
 		return "workload " + prose.Word(r.Workload) + " stands before it, waits, and does not let it pass"
 	case Overtaken:
 		return r.overtaken()
-	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, Overruns, PlaceGone, Yields, PromiseChanged, ReservationBegan:
+	case ReservedForOther, WaitsForReservation, TooLateToBackfill, DurationUnknown, OverHeld, Overruns, PlaceGone, Yields, PromiseChanged, ReservationBegan:
 		return r.promiseText()
 	case SearchCut:
 		return "the search was cut at " + prose.Count(r.Need, "choice") + "; another choice of pod sets or of victims might do"
@@ -384,6 +384,11 @@ func (r *Reason) promiseText() string {
 		return "would end " + prose.Seconds(r.Need) + " too late for the promise to " + who
 	case DurationUnknown:
 		return "has no limit by which it would have ended before the promise to " + who
+	case OverHeld:
+		if r.Resource == "" {
+			return "is promised nothing: places would be idle for " + prose.Seconds(r.Need) + " until it starts, and the policy allows " + prose.Seconds(r.Have)
+		}
+		return "is promised nothing: with what is kept for others " + r.amount(r.Need) + " would be idle until it starts, and the policy allows " + r.amount(r.Have)
 	case Overruns:
 		return who + ", which was to have left, runs on"
 	case PlaceGone:

@@ -97,6 +97,7 @@ var codeNames = [...]string{
 	WaitsForReservation: "waits-for-reservation",
 	TooLateToBackfill:   "too-late-to-backfill",
 	DurationUnknown:     "duration-unknown",
+	OverHeld:            "over-held",
 	SearchCut:           "search-cut",
 	Overruns:            "overruns",
 	PlaceGone:           "place-gone",

@@ -162,7 +162,7 @@ func (v *verifier) reasonNumbers(at reasonSpot, w *verifiedWorkload, f *verified
 		return
 	case allot.NoCapacity:
 		have(v.freeFor(f.queue, r.Resource))
-	case allot.OverLine, allot.GuaranteeCut, allot.LargerThanShare, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang:
+	case allot.OverLine, allot.GuaranteeCut, allot.LargerThanShare, allot.KeptFromLending, allot.GangShort, allot.ImpossibleGang, allot.OverHeld:
 	default:
 		return
 	}

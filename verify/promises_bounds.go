@@ -56,10 +56,11 @@ func (v *promising) wouldStand(w *verifiedWorkload, f *verifiedForm, places []al
 // what is promised anew, changes what is idle after something was promised.
 func (v *promising) bounds() {
 	type counted struct {
-		all, idle int64
-		own       map[*verifiedQueue]int
-		still     bool
-		first     *promised
+		all   int64
+		own   map[*verifiedQueue]int
+		list  []*promised
+		still bool
+		first *promised
 	}
 	pools := make(map[*verifiedPool]*counted)
 	for _, p := range v.list {
@@ -72,7 +73,7 @@ func (v *promising) bounds() {
 		c.all++
 		c.own[p.form.queue]++
 		idle := v.idle(p)
-		c.idle += idle
+		c.list = append(c.list, p)
 		c.still = c.still && (p.source.Change == allot.PromiseKept || p.source.Change == allot.PromiseMade)
 		if p.source.Change != allot.PromiseMade {
 			continue
@@ -101,9 +102,10 @@ func (v *promising) bounds() {
 				v.fail("reservations", rulePromises, "queue %q has %d promises, at most %d", q.id, c.own[q], r.MaxPromises)
 			}
 		}
-		if most := r.MaxHeldPercent; most.Given() && !most.IsUnlimited() && c.first != nil && c.still && c.idle > 0 && !v.leaves(pool) {
-			if have := pool.capacity(verifiedKey{allot.GPU, ""}) / 100 * most.Amount(); c.idle > have {
-				v.fail("reservations", rulePromises, "promises keep %d milli-GPU idle in pool %q, at most %d", c.idle, pool.id, have)
+		if most := r.MaxHeldPercent; most.Given() && !most.IsUnlimited() && c.first != nil && c.still && !v.leaves(pool) {
+			have, idle := pool.capacity(verifiedKey{allot.GPU, ""})/100*most.Amount(), v.idle(c.list...)
+			if idle > have {
+				v.fail("reservations", rulePromises, "promises keep %d milli-GPU idle in pool %q, at most %d", idle, pool.id, have)
 			}
 		}
 	}
@@ -126,18 +128,24 @@ func (v *promising) leaves(p *verifiedPool) bool {
 	})
 }
 
-// idle is how much of the places of a promise is not in use when the plan has been carried out.
-func (v *promising) idle(p *promised) (milli int64) {
+// idle is how much of the places of some promises is not in use when the plan has been carried out. What several have
+// is idle once, for the first that begins.
+func (v *promising) idle(list ...*promised) (milli int64) {
+	slices.SortFunc(list, func(a, b *promised) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.workload.source.ID, b.workload.source.ID))
+	})
 	book := func(t *plannedTask, n int64) {
 		t.node.book(t.request, verifiedTask{allot.Running, t.place.Node, t.place.Devices}, n)
 	}
-	for i := range p.tasks {
-		t := &p.tasks[i]
-		if book(t, 1); len(t.node.overfull(t.request, t.place.Devices, true, true)) == 0 {
-			milli += chargedGPU(t.request.GPU, p.form.queue.pool)
-			defer book(t, -1)
-		} else {
-			book(t, -1)
+	for _, p := range list {
+		for i := range p.tasks {
+			t := &p.tasks[i]
+			if book(t, 1); len(t.node.overfull(t.request, t.place.Devices, true, true)) == 0 {
+				milli += chargedGPU(t.request.GPU, p.form.queue.pool)
+				defer book(t, -1)
+			} else {
+				book(t, -1)
+			}
 		}
 	}
 	return milli

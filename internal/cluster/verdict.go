@@ -102,6 +102,8 @@ const (
 	TooLateToBackfill
 	// DurationUnknown: it is not known when it would end (B5).
 	DurationUnknown
+	// OverHeld: what it might be promised would keep too much idle, or for too long (B4).
+	OverHeld
 	// SearchCut: the search was cut (G3, M3).
 	SearchCut
 	// Overruns: what was to have left by the time that was promised has not (B7).

@@ -20,22 +20,21 @@ func (all *promises) gathers() bool {
 	return slices.ContainsFunc(all.list, func(p *promise) bool { return p.gathers })
 }
 
-// gather finds places for a promise without a time, if it may be held: those where least stands
+// mayGather says whether places may be gathered for a promise, as none are for others; why is that they would be too
+// many.
+func (s gathering) mayGather(p *promise) (may bool, why *cluster.Verdict) {
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
+	if !s.pool.Policy.Reserve.Gather || !d.GPU || s.promises.gathers() {
+		return false, nil
+	}
+	why = s.overMost(p, p.asks.Of(0)+s.idle(s.othersThan(p)...))
+	return why == nil, why
+}
+
+// gather finds places for a promise without a time: those where least stands
 // now, of these where least work would be lost, in one of the domains in which the unit may be.
 func (s gathering) gather(p *promise) bool {
-	d, r := s.world.Definition(&s.world.Works[p.work], p.form), &s.pool.Policy.Reserve
-	if !r.Gather || !d.GPU || s.promises.gathers() {
-		return false
-	}
-	held := p.asks.Of(0)
-	for _, other := range s.promises.list {
-		if other != p {
-			held += s.idle(other)
-		}
-	}
-	if held > r.MaxHeld {
-		return false
-	}
+	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	p.at, p.duration, p.gathers, p.after = max(s.world.Now, 0), cluster.Never, true, int32(len(s.world.Room.Commits))
 	if !s.admitted(p) {
 		return false
@@ -176,7 +175,7 @@ func (s gathering) knowTime(p *promise) {
 // been given to another.
 func (s gathering) gatherAgain(p *promise) bool {
 	s.knowTime(p)
-	if !s.gather(p) {
+	if may, _ := s.mayGather(p); !may || !s.gather(p) {
 		return false
 	}
 	s.promises.made, s.promises.ranks = s.promises.made+1, s.promises.ranks+1
@@ -372,7 +371,7 @@ func (s gathering) placeOffGathered(r reach, f *cluster.Form, d *cluster.Definit
 // there when it was made has made way since; it says whether there was one.
 func (s gathering) letGoIdle() bool {
 	for _, p := range slices.Backward(s.promises.list) {
-		if p.was == nil && !p.gathers && !s.mayHold(p) {
+		if p.was == nil && !p.gathers && s.overHeld(p) != nil {
 			s.withdraw(p, nil)
 			return true
 		}
@@ -380,37 +379,52 @@ func (s gathering) letGoIdle() bool {
 	return false
 }
 
-// mayHold says whether a promise keeps no more idle than the policy lets all of them, and
-// not for longer.
-func (s promising) mayHold(p *promise) bool {
+// overHeld is why a promise may not be held, in that it would keep places idle for longer than the policy lets it, or
+// keep more idle than it lets all of them; nil is that it may.
+func (s promising) overHeld(p *promise) *cluster.Verdict {
 	r := &s.pool.Policy.Reserve
 	if r.MaxHeld == math.MaxInt64 && r.MaxHold == math.MaxInt64 {
-		return true
+		return nil
 	}
-	held := s.idle(p)
-	if held == 0 {
-		return true
+	if s.idle(p) == 0 {
+		return nil
 	}
 	if cluster.TimeAfter(s.world.Now, r.MaxHold) < p.at {
-		return false
+		v := cluster.NewVerdict(cluster.OverHeld, p.form, s.index)
+		v = v.Counting(r.MaxHold/cluster.Second, (p.at-s.world.Now+cluster.Second-1)/cluster.Second)
+		return &v
 	}
-	for _, other := range s.promises.list {
-		if other != p {
-			held += s.idle(other)
-		}
-	}
-	return held <= r.MaxHeld
+	return s.overMost(p, s.idle(append(s.othersThan(p), p)...))
 }
 
-// idle is how much of the places of a promise, in milli of devices, nobody uses now, or once what is
-// leaving has left: when that is decides nothing.
-func (s promising) idle(p *promise) (milli int64) {
-	d := s.world.Definition(&s.world.Works[p.work], p.form)
+// overMost is why so much may not be idle for a promise and all others, in milli of devices; nil is that it may.
+func (s promising) overMost(p *promise, idle int64) *cluster.Verdict {
+	most := s.pool.Policy.Reserve.MaxHeld
+	if idle <= most {
+		return nil
+	}
+	v := cluster.NewVerdict(cluster.OverHeld, p.form, s.index).Counting(most, idle)
+	v.Resource = 0
+	return &v
+}
+
+// othersThan are all promises but one.
+func (s promising) othersThan(p *promise) []*promise {
+	return slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool { return other == p })
+}
+
+// idle is how much of the places of some promises, in milli of devices, nobody uses now, or once what is
+// leaving has left: when that is decides nothing. What several have is idle once, for the first that begins.
+func (s promising) idle(list ...*promise) (milli int64) {
+	slices.SortFunc(list, func(a, b *promise) int { return cmp.Or(cmp.Compare(a.at, b.at), s.world.CompareIDs(a.work, b.work)) })
 	m := s.pool.Index.Mark()
 	s.gathering().leave()
-	for task, set := range cluster.TasksOf(p.unit) {
-		if one := &p.stays[task]; takeIfFree(s.pool.Index, one.Shape, one.Place) {
-			milli += d.Sets[set].Charge.Of(0)
+	for _, p := range list {
+		d := s.world.Definition(&s.world.Works[p.work], p.form)
+		for task, set := range cluster.TasksOf(p.unit) {
+			if one := &p.stays[task]; takeIfFree(s.pool.Index, one.Shape, one.Place) {
+				milli += d.Sets[set].Charge.Of(0)
+			}
 		}
 	}
 	s.pool.Index.Undo(m)

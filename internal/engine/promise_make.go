@@ -43,13 +43,17 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 // mayPromise says whether the workload is one of those to whom the pool promises anything,
 // by what is known of it alone.
 func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
-	r := &s.pool.Policy.Reserve
-	if !s.laying().isOfThose(k, it.Form) || cluster.TimeAfter(waitingSince(k, s.world), r.After) > max(s.world.Now, 0) {
+	if !s.laying().isOfThose(k, it.Form) || !s.hasWaited(k) {
 		return false
 	}
 	may := s.laying().mayBeOneMore(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines})
 	s.promises.passed = s.promises.passed || !may
 	return may
+}
+
+// hasWaited says whether a workload has waited for as long as it has to before it is promised anything.
+func (s promising) hasWaited(k *cluster.Work) bool {
+	return cluster.TimeAfter(waitingSince(k, s.world), s.pool.Policy.Reserve.After) <= max(s.world.Now, 0)
 }
 
 // isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
@@ -133,8 +137,8 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	return true
 }
 
-// layNew lays a new promise, within its lines or beyond them, and says whether it may be held. Others are lifted
-// who yield to it.
+// layNew lays a new promise, within its lines or beyond them, and says whether it may be held; its cause is why not,
+// where too much would be idle. Others are lifted who yield to it.
 func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*promise, found bool) {
 	w := s.world
 	d := w.Definition(&w.Works[it.ID], it.Form)
@@ -144,9 +148,15 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
 	if s.findEarliest(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)}) {
-		return p, lifted, (!entitled || s.entitledAt(p)) && s.mayHold(p)
+		if entitled && !s.entitledAt(p) {
+			return p, lifted, false
+		}
+		p.cause = s.overHeld(p)
+		return p, lifted, p.cause == nil
 	}
-	return p, lifted, s.gathering().gather(p)
+	may, why := s.gathering().mayGather(p)
+	p.cause = why
+	return p, lifted, may && s.gathering().gather(p)
 }
 
 // improve tries every promise earlier, in their order, and puts it back no later, until

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
@@ -145,10 +146,10 @@ func only(list []preempt.Shield, fate preempt.Fate) []preempt.Shield {
 
 // addReasons adds to why a workload waits what is promised, to it or to others.
 func (s telling) addReasons(i int32, f int16, reasons []cluster.Verdict) []cluster.Verdict {
-	if len(s.promises.list) == 0 {
-		return reasons
-	}
 	own := s.reasons(i, f)
+	if held := s.heldTooMuch(i, f); held != nil {
+		own = append(own, *held)
+	}
 	if len(own) == 0 {
 		return reasons
 	}
@@ -160,6 +161,9 @@ func (s telling) addReasons(i int32, f int16, reasons []cluster.Verdict) []clust
 // reasons are why a workload waits that has been promised something, or is kept off what is
 // promised to others.
 func (s telling) reasons(i int32, f int16) []cluster.Verdict {
+	if len(s.promises.list) == 0 {
+		return nil
+	}
 	if p := s.of(i); p != nil {
 		v := cluster.NewVerdict(cluster.WaitsForReservation, p.form, s.index)
 		if v.Until = p.at; p.gathers {
@@ -188,6 +192,35 @@ func (s telling) reasons(i int32, f int16) []cluster.Verdict {
 		late.Need = (until - by.at + cluster.Second - 1) / cluster.Second
 	}
 	return []cluster.Verdict{reserved, late}
+}
+
+// heldTooMuch is why a workload is promised nothing that would be, if too much were not idle then or for too long
+// (B4); nil is nothing.
+func (s telling) heldTooMuch(i int32, f int16) *cluster.Verdict {
+	w, r := s.world, &s.pool.Policy.Reserve
+	k := &w.Works[i]
+	bounded := r.MaxHeld != math.MaxInt64 || r.MaxHold != math.MaxInt64
+	if !reserves(s.pool) || !bounded || s.of(i) != nil || !s.wasTried(i, f) || !s.laying().isOfThose(k, f) || !s.hasWaited(k) {
+		return nil
+	}
+	it := wholeItem(w, i, f)
+	not, err := s.laying().mayNotYet(it)
+	if err != nil || s.layAgain() != nil { // nobody asks any more
+		return nil
+	}
+	s.promises.from = not.from
+	defer func() { s.promises.from = 0 }()
+	for _, entitled := range [...]bool{true, false} {
+		if !s.laying().hasRoom(&promise{work: i, form: f, entitled: entitled}, s.laying().yields) {
+			continue
+		}
+		p, lifted, found := s.layNew(it, entitled)
+		s.layBack(lifted, nil)
+		if found || p.cause != nil {
+			return p.cause
+		}
+	}
+	return nil
 }
 
 // keptOffBy is the first promise that keeps a workload off places that it would find without

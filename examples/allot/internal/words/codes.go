@@ -43,6 +43,7 @@ var codeTitles = map[string]string{
 	"waits-for-reservation": "Has been promised a time and a place",
 	"too-late-to-backfill":  "Would end too late to go before what is promised",
 	"duration-unknown":      "Nobody knows when it would end",
+	"over-held":             "Too much would be idle until it starts",
 	"overruns":              "Somebody runs on beyond its expected end",
 	"place-gone":            "A promised place is lost",
 	"yields":                "A promise gives way to another",
