@@ -197,6 +197,57 @@ func TestWakesEndNoWait(t *testing.T) {
 	}
 }
 
+// TestQuietEndsNothingToCome: nobody holds anything for long, while the next decision, a job, or a node is
+// still to come: whoever waits for it starts then, however many rows are written meanwhile and however
+// often somebody asks before. Where nothing is to come such a run ends.
+func TestQuietEndsNothingToCome(t *testing.T) {
+	const late = 20_000 * second
+	asked := 0
+	asks := func(first string) sim.Scheduler {
+		return ranked(func(v *sim.View) (turns []sim.Turn) {
+			asked++
+			v.Wake(v.Now + second)
+			for i := range v.Jobs {
+				if v.Jobs[i].Workload.ID == first || v.Now > late {
+					turns = append(turns, sim.Turn{Job: i})
+				}
+			}
+			return turns
+		})
+	}
+	two := []sim.Job{single("a", 1, second, 100*second), single("b", 1, late, 100*second)}
+	back := []sim.Change{{At: 0, Kind: sim.NodeLost, Node: "node-0"}, {At: late, Kind: sim.NodeBack, Node: "node-0"}}
+	for name, c := range map[string]struct {
+		jobs    []sim.Job
+		changes []sim.Change
+		o       sim.Options
+		first   time.Duration // start
+	}{ // each on its own: order cannot matter
+		"rows before the next decision": {two[:1], nil, sim.Options{Scheduler: sim.FIFO(), Period: late, Sample: second}, late},
+		"asks before a job comes":       {two, nil, sim.Options{Scheduler: asks("b")}, late},
+		"asks before a node is back":    {two[:1], back, sim.Options{Scheduler: asks("a")}, late},
+	} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: c.jobs, Changes: c.changes}
+		r := mustRun(t, in, c.o)
+		last := &r.Jobs[len(r.Jobs)-1]
+		if last.Outcome != sim.Done || last.FirstStart != c.first {
+			t.Errorf("%s: %s is %v and starts at %v", name, last.Workload.ID, last.Outcome, last.FirstStart)
+		}
+	}
+	asked = 0
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: two[:1]}
+	if r := mustRun(t, in, sim.Options{Scheduler: asks("")}); asked > 11_000 || r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
+		t.Errorf("asked %d times, it is %v at %v", asked, r.Jobs[0].Outcome, r.End)
+	}
+	far := ranked(func(v *sim.View) []sim.Turn {
+		v.Wake(math.MaxInt64)
+		return nil
+	})
+	if r := mustRun(t, in, sim.Options{Scheduler: far}); r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
+		t.Errorf("of a wake that is too far, it is %v at %v", r.Jobs[0].Outcome, r.End)
+	}
+}
+
 // TestTrailTellsChanges: two runs that differ in a change alone have two trails.
 func TestTrailTellsChanges(t *testing.T) {
 	small, large := queueOf("b", 4), queueOf("b", 5)

@@ -24,9 +24,11 @@ type View struct {
 }
 
 // Wake has the run decide at an instant, whatever happens: at the end of a round, or when
-// a rank will be another. What is not later than now does nothing.
+// a rank will be another. What is not later than now, or later than a run can last, does nothing. A
+// run ends in which nobody holds anything and nothing else is to come where 10,000 decisions have
+// let nobody start.
 func (v *View) Wake(at time.Duration) {
-	if at > v.Now {
+	if at > v.Now && at <= horizon {
 		v.engine.wakeAt(at)
 	}
 }
