@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,42 @@ func TestLargeAmounts(t *testing.T) {
 	in.Jobs[0].Speed = []int64{math.MaxInt64, 1}
 	if _, err := sim.Run(in, sim.Options{}); err == nil {
 		t.Error("a speed that cannot be counted is taken")
+	}
+}
+
+// TestLongEstimates: however long a job is thought to take, and whatever unit its speed is told in, the one
+// that is thought to take less is first where that counts, and one whose estimate no clock counts is refused.
+func TestLongEstimates(t *testing.T) {
+	for _, speed := range [][]int64{nil, {1000}, {1 << 20}} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+		in.Jobs = []sim.Job{single("a", 1, 0, 100*second), single("b", 1, 0, 1000*second)}
+		in.Jobs[0].Estimate, in.Jobs[0].Speed = 1<<62-1, speed
+		own := ranked(func(v *sim.View) (turns []sim.Turn) {
+			for i := range v.Jobs {
+				turns = append(turns, sim.Turn{Job: i})
+			}
+			slices.SortStableFunc(turns, func(a, b sim.Turn) int {
+				x, y := v.Jobs[a.Job].Rho(), v.Jobs[b.Job].Rho()
+				return x.Cmp(y)
+			})
+			return turns
+		})
+		for _, s := range []sim.Scheduler{sim.SJF(), sim.SRTF(), sim.SRSF(), own} {
+			if r := mustRun(t, in, sim.Options{Scheduler: s}); r.Jobs[1].FirstStart != 0 {
+				t.Errorf("%s, speed %d: b starts at %v", s.Name, speed, r.Jobs[1].FirstStart)
+			}
+		}
+		in.Jobs[1].Submit = second // a is thought to end in 136 years
+		in.Jobs = append(in.Jobs, single("c", 1, 2*second, 500*second))
+		in.Jobs[0].Estimate = 40 * 365 * 24 * time.Hour
+		r := mustRun(t, in, sim.Options{Scheduler: sim.EASY()})
+		if r.Promises[0].Job != "b" || r.Promises[0].First != in.Jobs[0].Estimate {
+			t.Errorf("speed %d: %s is promised %v", speed, r.Promises[0].Job, r.Promises[0].First)
+		}
+		in.Jobs[0].Estimate = 1 << 62
+		if _, err := sim.Run(in, sim.Options{}); err == nil || !strings.Contains(err.Error(), "thought to take longer than can be counted") {
+			t.Errorf("speed %d: error %v", speed, err)
+		}
 	}
 }
 

@@ -191,6 +191,8 @@ func (j *Job) wrong(run *Costs) (kind, why string) {
 		return "alternatives", "alternatives are not simulated"
 	case j.Submit < 0 || j.Duration <= 0 || j.Estimate < 0 || j.CancelAfter < 0:
 		return "time", "a time is negative, or it takes no time"
+	case j.Estimate >= horizon:
+		return "time", fmt.Sprintf("it is thought to take longer than can be counted: a run lasts %v at most", horizon)
 	case j.Submit > horizon-min(j.Duration, horizon):
 		return "time", fmt.Sprintf("it ends later than can be counted: a run lasts %v at most", horizon)
 	case !costs.valid():

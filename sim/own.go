@@ -107,7 +107,7 @@ func (j *job) view(e *engine) JobView {
 	contention.take(j.result.contention)
 	return JobView{
 		Job: j.Job, GPUs: j.asks, Held: j.held, Tasks: j.n, Runs: j.runs(),
-		Done: time.Duration(j.done / full), Left: time.Duration(max(int64(cmp.Or(j.Estimate, j.Duration))-j.done/full, 0)),
+		Done: time.Duration(j.done / full), Left: j.thought(j.done, full),
 		Worked: j.worked, Service: j.attained, Waited: j.result.Pending, Starts: j.result.Starts, Evictions: j.result.Evictions,
 		contention: contention, total: e.meter.total, age: e.now - j.Submit,
 	}
