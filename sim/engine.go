@@ -399,8 +399,8 @@ func (e *engine) submit(j *job) {
 		j.kin = e.replanner.kinOf(j)
 		e.ranking.arrive(j)
 	}
-	if j.CancelAfter > 0 {
-		e.calendar.add(event{at: after(e.now, j.CancelAfter), class: cancel, index: j.index})
+	if at := after(e.now, j.CancelAfter); j.CancelAfter > 0 && at <= horizon {
+		e.calendar.add(event{at: at, class: cancel, index: j.index})
 	}
 	e.note(Event{Kind: SubmitEvent, Job: j.Workload.ID})
 	e.dirty = true

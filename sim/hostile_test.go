@@ -66,6 +66,12 @@ func TestLargeAmounts(t *testing.T) {
 	if j := r.Jobs[0]; j.End != 100*second || j.Outcome != sim.Done {
 		t.Errorf("%+v", j)
 	}
+	never := single("never", 5, 0, second)
+	never.CancelAfter = math.MaxInt64
+	in.Jobs = append(in.Jobs, never)
+	if r := mustRun(t, in, sim.Options{}); r.Jobs[1].Outcome != sim.Unfinished || r.End != 100*second {
+		t.Errorf("%+v", r.Jobs[1])
+	}
 	in.Jobs[0].Speed = []int64{math.MaxInt64, 1}
 	if _, err := sim.Run(in, sim.Options{}); err == nil {
 		t.Error("a speed that cannot be counted is taken")

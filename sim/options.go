@@ -44,7 +44,7 @@ type Options struct {
 	// in full, which is most of the time of a run; what happens is the same.
 	ReasonsEvery int64
 	NoReasons    bool
-	// LeaveOut runs an input without what is wrong of it: jobs that cannot be, and what
+	// LeaveOut runs an input without what is wrong of it: jobs and changes that cannot be, and what
 	// of its trace has made no job ([Input.LeftOut]). Without it such an input is
 	// refused before the run begins, with a [*BadInputError] that lists all of it.
 	LeaveOut bool
