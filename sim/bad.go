@@ -127,9 +127,14 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 			one.Job = &jobs[next]
 			last := len(at)
 			state.Workloads = append(state.Workloads, one.Workload) // where the scheduler may change it
-			l.submit(one, &state.Workloads[last])
-			one.estimate(&state.Workloads[last])
-			own := tasksUpTo(&state.Workloads[last], maxTasks+1)
+			w := &state.Workloads[last]
+			if l.submit(one, w); w.ID != one.Workload.ID || len(w.Tasks) > 0 || w.Ending || len(w.Alternatives) > 0 {
+				note(next, "scheduler", "the scheduler gives it another ID, tasks or alternatives")
+				state.Workloads = state.Workloads[:last]
+				continue
+			}
+			one.estimate(w)
+			own := tasksUpTo(w, maxTasks+1)
 			if own > maxTasks {
 				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))
 				state.Workloads = state.Workloads[:last]

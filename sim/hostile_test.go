@@ -291,6 +291,28 @@ func TestQuietEndsNothingToCome(t *testing.T) {
 	}
 }
 
+// TestOddSchedulers: what a scheduler makes of the cluster and of jobs that no run could go on with is refused.
+func TestOddSchedulers(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 10*second)}}
+	submit := func(change func(*allot.Workload)) sim.Scheduler {
+		s := sim.FIFO()
+		s.Submit = func(_ *sim.Job, w *allot.Workload) { change(w) }
+		return s
+	}
+	crowd := sim.FIFO()
+	crowd.Cluster = func(s *allot.State) { s.Workloads = []allot.Workload{{ID: "w", PodSets: in.Jobs[0].Workload.PodSets}} }
+	for want, s := range map[string]sim.Scheduler{
+		`job "a": the scheduler gives it another`:  submit(func(w *allot.Workload) { w.ID = "b" }),
+		"gives it another ID, tasks":               submit(func(w *allot.Workload) { w.Tasks = []allot.Task{{Node: "node-0", Devices: []int{0}}} }),
+		"another ID, tasks or alternatives":        submit(func(w *allot.Workload) { w.Alternatives = []allot.Form{{PodSets: w.PodSets}} }),
+		"sim: scheduler fifo gives the cluster wo": crowd,
+	} { // each on its own: order cannot matter
+		if _, err := sim.Run(in, sim.Options{Scheduler: s}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
 // TestTrailTellsChanges: two runs that differ in a change alone have two trails.
 func TestTrailTellsChanges(t *testing.T) {
 	small, large := queueOf("b", 4), queueOf("b", 5)

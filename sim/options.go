@@ -98,9 +98,10 @@ type Scheduler struct {
 	// Policy is that of every pool; nil leaves their own.
 	Policy *allot.Policy
 	// Cluster changes the cluster before the run and after each change of a queue;
-	// nil does not. It must come to the same when it is applied twice.
+	// nil does not. It must come to the same when it is applied twice, and adds no workloads.
 	Cluster func(*allot.State)
-	// Submit changes a workload when it is submitted; nil does not.
+	// Submit changes a workload when it is submitted, but for its ID, and gives it no tasks and no
+	// alternatives; nil does not.
 	Submit func(*Job, *allot.Workload)
 	// Rank is an algorithm of one's own: at each decision it puts the jobs in an order, and
 	// the library fills the cluster in that order under Policy, which had better evict
