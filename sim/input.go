@@ -27,6 +27,18 @@ type Input struct {
 	LeftOut []LeftOut
 }
 
+// Submissions are when the first job is submitted, and when the last one is; both are 0 where there are none.
+func (in *Input) Submissions() (first, last time.Duration) {
+	if in == nil || len(in.Jobs) == 0 {
+		return 0, 0
+	}
+	first = in.Jobs[0].Submit
+	for i := range in.Jobs {
+		first, last = min(first, in.Jobs[i].Submit), max(last, in.Jobs[i].Submit)
+	}
+	return first, last
+}
+
 // A Job is a workload with what only a simulator knows of it.
 type Job struct {
 	// Workload is what is submitted. Its ID is unique; it holds no tasks, and the

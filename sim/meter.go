@@ -75,10 +75,12 @@ func (m *meter) start(e *engine) {
 	m.pooled = pooled(e.library.state)
 	m.capacity(e)
 	m.steady = steady{from: e.options.From, to: e.options.To}
+	first, last := e.in.Submissions()
+	if m.steady.from == 0 {
+		m.steady.from = first
+	}
 	if m.steady.to == 0 {
-		for i := range e.in.Jobs {
-			m.steady.to = max(m.steady.to, e.in.Jobs[i].Submit)
-		}
+		m.steady.to = last
 	}
 	if e.options.Sample > 0 {
 		e.calendar.add(event{at: 0, class: sample})

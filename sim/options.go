@@ -28,7 +28,7 @@ type Options struct {
 	// Until ends the run at an instant; 0 is when nothing more can happen.
 	Until time.Duration
 	// From and To bound the steady window: what reports tell of jobs is of those
-	// submitted in it, so that a run-up may be left out. To 0 is the last submission.
+	// submitted in it, so that a run-up may be left out. From 0 is the first submission, To 0 the last.
 	From, To time.Duration
 	// Sample is the distance between rows of the series; 0 is none. A run ends with a [*Fault]
 	// that would have more than 1,048,576 of them.
