@@ -13,8 +13,7 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// A LeftOut is a job or a change of a queue that cannot be run, or what of a trace has made
-// no job.
+// A LeftOut is a job or a change that cannot be run, or what of a trace has made no job.
 type LeftOut struct {
 	// Line is the line of its file, as far as it was read from one; Job is how it is named
 	// there, as far as it is, or else its ID.
@@ -53,7 +52,7 @@ func (l LeftOut) String() string {
 // cannot be run ([Options.LeaveOut]).
 type BadInputError struct {
 	// List is all of it: what its reader could make no job of, then its jobs, and then its
-	// changes of queues, each in the order of the input.
+	// changes, each in the order of the input.
 	List []LeftOut
 	// Printed is how many of List the text of the error has, the first ones; 0 is 20.
 	Printed int
@@ -128,9 +127,14 @@ func (l *library) bad(jobs []Job, costs *Costs) (map[int]LeftOut, error) {
 			one.Job = &jobs[next]
 			last := len(at)
 			state.Workloads = append(state.Workloads, one.Workload) // where the scheduler may change it
-			l.submit(one, &state.Workloads[last])
-			one.estimate(&state.Workloads[last])
-			own := tasksUpTo(&state.Workloads[last], maxTasks+1)
+			w := &state.Workloads[last]
+			if l.submit(one, w); w.ID != one.Workload.ID || len(w.Tasks) > 0 || w.Ending || len(w.Alternatives) > 0 {
+				note(next, "scheduler", "the scheduler gives it another ID, tasks or alternatives")
+				state.Workloads = state.Workloads[:last]
+				continue
+			}
+			one.estimate(w)
+			own := tasksUpTo(w, maxTasks+1)
 			if own > maxTasks {
 				note(next, "tasks", fmt.Sprintf("it has more than %d tasks", maxTasks))
 				state.Workloads = state.Workloads[:last]
@@ -179,18 +183,17 @@ func namesRise(jobs []Job) bool {
 	return true
 }
 
-// badChanges are the changes of queues after which the cluster would be none that
+// badChanges adds to the changes that are wrong those of queues after which the cluster would be none that
 // [allot.Check] accepts, by position. Each is looked at behind those before it in time that
 // are in order.
-func (l *library) badChanges(changes []Change, s *Scheduler) map[int]LeftOut {
+func (l *library) badChanges(changes []Change, s *Scheduler, found map[int]LeftOut) {
 	var sets []int
 	for i := range changes {
-		if changes[i].Kind == QueueSet {
+		if _, wrong := found[i]; !wrong && changes[i].Kind == QueueSet {
 			sets = append(sets, i)
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b int) int { return cmp.Compare(changes[a].At, changes[b].At) })
-	found := make(map[int]LeftOut)
 	state, snapshot := *l.state, l.snapshot
 	for _, i := range sets {
 		c := &changes[i]
@@ -206,12 +209,11 @@ func (l *library) badChanges(changes []Change, s *Scheduler) map[int]LeftOut {
 		}
 		after, err := snapshot.With(allot.Change{Queues: next.Queues})
 		if err != nil {
-			found[i] = LeftOut{Kind: c.Kind.String(), Why: fmt.Sprintf("%v at %v: %v", c.Kind, c.At, err)}
+			found[i] = c.leftOut(err.Error())
 			continue
 		}
 		state, snapshot = next, after
 	}
-	return found
 }
 
 // workloadOf reads the number in a path such as "workloads[3].queue", and what is behind.
@@ -250,7 +252,8 @@ type faults struct{ jobs, changes map[int]LeftOut }
 // inspect finds them.
 func (l *library) inspect(in *Input, o *Options) (f faults, err error) {
 	if f.jobs, err = l.bad(in.Jobs, &o.Costs); err == nil {
-		f.changes = l.badChanges(in.Changes, &o.Scheduler)
+		f.changes = in.wrongChanges()
+		l.badChanges(in.Changes, &o.Scheduler, f.changes)
 	}
 	return f, err
 }

@@ -56,7 +56,7 @@
 // # What is measured
 //
 // GPUs are counted in milli-GPU. What is usable at an instant are the GPUs that may be given
-// away, of nodes that are neither lost nor cordoned, healthy, and without what others than
+// away, of nodes of a pool that are neither lost nor cordoned, healthy, and without what others than
 // the library have there ([allot.Device.Foreign]), and what jobs still hold on cordoned
 // nodes. A job holds what its tasks hold that run or leave; of memory, the part of the
 // devices that it is on. What is held is booked for what the tasks do: work that counts, is

@@ -37,8 +37,7 @@ type engine struct {
 	// row, at which nothing came about; untilLast are the integrals up to then.
 	last      time.Duration
 	untilLast integrals
-	// quiet counts the instants since somebody held something, or anything was to come but
-	// a wake and a row of the series.
+	// quiet counts the instants at which it was decided since somebody held something.
 	quiet      int
 	standstill standstill
 	// dirty: something has happened that the last decision did not know.
@@ -208,6 +207,7 @@ func (e *engine) run() error {
 		if err := e.facts(); err != nil {
 			return err
 		}
+		before := e.meter.decisions
 		if err := e.consider(); err != nil {
 			return err
 		}
@@ -218,8 +218,10 @@ func (e *engine) run() error {
 			e.untilLast = e.meter.integrals
 		}
 		e.meter.watch(e.now)
-		if e.quiet++; e.meter.allocated > 0 || e.calendar.left() > 2 {
+		if e.meter.allocated > 0 {
 			e.quiet = 0
+		} else if e.meter.decisions > before {
+			e.quiet++
 		}
 		if e.meter.due {
 			if err := e.meter.sample(e); err != nil {
@@ -278,13 +280,16 @@ func (e *engine) over() bool {
 	return e.arrived == len(e.jobs) && e.alive == 0 && len(e.library.state.Workloads) == 0
 }
 
-// maxQuiet is how often an algorithm is asked again that lets nobody run.
+// maxQuiet is how often it is decided again that nobody runs while nothing is to come.
 const maxQuiet = 10_000
 
-// idle: nothing but a further row of the series is in the calendar, or besides that a wake
-// that an algorithm of one's own asked for, after which it has let nobody run for long. Who
-// waits now waits for ever.
+// idle: nothing but a further row of the series is in the calendar, or nothing that happens by
+// itself, and what was decided has let nobody run for long: by an algorithm of one's own that has
+// itself asked again and again, or as all that is decided fails. Who waits now waits for ever.
 func (e *engine) idle() bool {
+	if e.quiet > maxQuiet && e.calendar.foresees(func(ev *event) bool { return isVoid(e, ev) }) {
+		e.quiet = 0
+	}
 	return len(e.meter.rows) > 0 && e.calendar.left() == 1 || e.quiet > maxQuiet
 }
 
@@ -394,8 +399,8 @@ func (e *engine) submit(j *job) {
 		j.kin = e.replanner.kinOf(j)
 		e.ranking.arrive(j)
 	}
-	if j.CancelAfter > 0 {
-		e.calendar.add(event{at: after(e.now, j.CancelAfter), class: cancel, index: j.index})
+	if at := after(e.now, j.CancelAfter); j.CancelAfter > 0 && at <= horizon {
+		e.calendar.add(event{at: at, class: cancel, index: j.index})
 	}
 	e.note(Event{Kind: SubmitEvent, Job: j.Workload.ID})
 	e.dirty = true

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,38 @@ func TestBadQueueSet(t *testing.T) {
 	in.Changes[0].Queue = &bad
 	if err := sim.Check(in, sim.Options{Scheduler: sim.FIFO()}); err != nil {
 		t.Errorf("fifo knows no queues: %v", err)
+	}
+}
+
+// TestWrongChanges: a change of what is not there, or at no time, is listed and refused, or left out, and loses
+// no run; one of a job that has been left out before, as its tenant was, is one of them.
+func TestWrongChanges(t *testing.T) {
+	other := queueOf("other", 4)
+	in := reclaimed(sim.Costs{})
+	in.Cluster.Queues = append(in.Cluster.Queues, other)
+	stranger := single("stranger", 1, 0, 10*second)
+	stranger.Workload.Queue = "other"
+	in.Jobs = append(in.Jobs, stranger)
+	right := []sim.Change{{At: 100 * second, Kind: sim.PrioritySet, Job: "a", Priority: 1}, {At: 150 * second, Kind: sim.Cordon, Node: "node-0"}}
+	in.Changes = append([]sim.Change{
+		{At: second, Kind: sim.Cancel, Job: "stranger"}, {At: second, Kind: sim.QueueSet, Queue: &other}, {At: second, Kind: sim.QueueSet},
+		{At: second, Kind: sim.NodeLost, Node: "x"}, {At: second, Kind: sim.DeviceLost, Node: "node-0", Device: 9}, {At: -second, Kind: sim.Uncordon, Node: "node-0"},
+		{At: math.MaxInt64, Kind: sim.Uncordon, Node: "node-0"}, {At: second},
+	}, right...)
+	in = trace.WithTenants(in, in.Cluster.Queues[:2])
+	err := sim.Check(in, sim.Options{})
+	var refused *sim.BadInputError
+	if !errors.As(err, &refused) || len(refused.List) != 9 || !strings.Contains(err.Error(), `job "stranger": cancel at 1s: there is no such job`) {
+		t.Fatal(err)
+	}
+	sound, err := sim.Sound(in, sim.Options{}, sim.Options{Scheduler: sim.FIFO()})
+	if err != nil || !slices.Equal(sound.Changes, right) {
+		t.Fatalf("%v, %v", sound, err)
+	}
+	left := mustRun(t, in, sim.Options{LeaveOut: true, Check: true})
+	in.Changes, in.LeftOut = right, nil
+	if want := mustRun(t, in, sim.Options{Check: true}); left.Trail != want.Trail || !slices.Equal(left.LeftOut, refused.List) {
+		t.Errorf("left out: %v", left.LeftOut)
 	}
 }
 

@@ -163,5 +163,16 @@ func (c *calendar) drop(void func(*event) bool, empty bool) {
 	}
 }
 
+// foresees says whether anything is to come that happens by itself, and not only a time to look what
+// there is to do.
+func (c *calendar) foresees(void func(*event) bool) bool {
+	something := len(c.arrivals) > 0
+	c.tree.Ascend(func(e event) bool {
+		something = something || e.class.tells() && !void(&e)
+		return !something
+	})
+	return something
+}
+
 // left is how many events are still to come.
 func (c *calendar) left() int { return c.tree.Len() + len(c.arrivals) }

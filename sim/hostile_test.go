@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,9 +66,51 @@ func TestLargeAmounts(t *testing.T) {
 	if j := r.Jobs[0]; j.End != 100*second || j.Outcome != sim.Done {
 		t.Errorf("%+v", j)
 	}
+	never := single("never", 5, 0, second)
+	never.CancelAfter = math.MaxInt64
+	in.Jobs = append(in.Jobs, never)
+	if r := mustRun(t, in, sim.Options{}); r.Jobs[1].Outcome != sim.Unfinished || r.End != 100*second {
+		t.Errorf("%+v", r.Jobs[1])
+	}
 	in.Jobs[0].Speed = []int64{math.MaxInt64, 1}
 	if _, err := sim.Run(in, sim.Options{}); err == nil {
 		t.Error("a speed that cannot be counted is taken")
+	}
+}
+
+// TestLongEstimates: however long a job is thought to take, and whatever unit its speed is told in, the one
+// that is thought to take less is first where that counts, and one whose estimate no clock counts is refused.
+func TestLongEstimates(t *testing.T) {
+	for _, speed := range [][]int64{nil, {1000}, {1 << 20}} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+		in.Jobs = []sim.Job{single("a", 1, 0, 100*second), single("b", 1, 0, 1000*second)}
+		in.Jobs[0].Estimate, in.Jobs[0].Speed = 1<<62-1, speed
+		own := ranked(func(v *sim.View) (turns []sim.Turn) {
+			for i := range v.Jobs {
+				turns = append(turns, sim.Turn{Job: i})
+			}
+			slices.SortStableFunc(turns, func(a, b sim.Turn) int {
+				x, y := v.Jobs[a.Job].Rho(), v.Jobs[b.Job].Rho()
+				return x.Cmp(y)
+			})
+			return turns
+		})
+		for _, s := range []sim.Scheduler{sim.SJF(), sim.SRTF(), sim.SRSF(), own} {
+			if r := mustRun(t, in, sim.Options{Scheduler: s}); r.Jobs[1].FirstStart != 0 {
+				t.Errorf("%s, speed %d: b starts at %v", s.Name, speed, r.Jobs[1].FirstStart)
+			}
+		}
+		in.Jobs[1].Submit = second // a is thought to end in 136 years
+		in.Jobs = append(in.Jobs, single("c", 1, 2*second, 500*second))
+		in.Jobs[0].Estimate = 40 * 365 * 24 * time.Hour
+		r := mustRun(t, in, sim.Options{Scheduler: sim.EASY()})
+		if r.Promises[0].Job != "b" || r.Promises[0].First != in.Jobs[0].Estimate {
+			t.Errorf("speed %d: %s is promised %v", speed, r.Promises[0].Job, r.Promises[0].First)
+		}
+		in.Jobs[0].Estimate = 1 << 62
+		if _, err := sim.Run(in, sim.Options{}); err == nil || !strings.Contains(err.Error(), "thought to take longer than can be counted") {
+			t.Errorf("speed %d: error %v", speed, err)
+		}
 	}
 }
 
@@ -193,6 +236,79 @@ func TestWakesEndNoWait(t *testing.T) {
 			if r.End != 120*second || r.Jobs[1].Pending != 119*second || len(r.Rows) > 0 && r.Rows[len(r.Rows)-1].At > r.End {
 				t.Errorf("%s, a row every %v: it ends at %v, y has waited %v", s.Name, every, r.End, r.Jobs[1].Pending)
 			}
+		}
+	}
+}
+
+// TestQuietEndsNothingToCome: nobody holds anything for long, while the next decision, a job, or a node is
+// still to come: whoever waits for it starts then, however many rows are written meanwhile and however
+// often somebody asks before. Where nothing is to come such a run ends.
+func TestQuietEndsNothingToCome(t *testing.T) {
+	const late = 20_000 * second
+	asked := 0
+	asks := func(first string) sim.Scheduler {
+		return ranked(func(v *sim.View) (turns []sim.Turn) {
+			asked++
+			v.Wake(v.Now + second)
+			for i := range v.Jobs {
+				if v.Jobs[i].Workload.ID == first || v.Now > late {
+					turns = append(turns, sim.Turn{Job: i})
+				}
+			}
+			return turns
+		})
+	}
+	two := []sim.Job{single("a", 1, second, 100*second), single("b", 1, late, 100*second)}
+	back := []sim.Change{{At: 0, Kind: sim.NodeLost, Node: "node-0"}, {At: late, Kind: sim.NodeBack, Node: "node-0"}}
+	for name, c := range map[string]struct {
+		jobs    []sim.Job
+		changes []sim.Change
+		o       sim.Options
+		first   time.Duration // start
+	}{ // each on its own: order cannot matter
+		"rows before the next decision": {two[:1], nil, sim.Options{Scheduler: sim.FIFO(), Period: late, Sample: second}, late},
+		"asks before a job comes":       {two, nil, sim.Options{Scheduler: asks("b")}, late},
+		"asks before a node is back":    {two[:1], back, sim.Options{Scheduler: asks("a")}, late},
+	} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: c.jobs, Changes: c.changes}
+		r := mustRun(t, in, c.o)
+		last := &r.Jobs[len(r.Jobs)-1]
+		if last.Outcome != sim.Done || last.FirstStart != c.first {
+			t.Errorf("%s: %s is %v and starts at %v", name, last.Workload.ID, last.Outcome, last.FirstStart)
+		}
+	}
+	asked = 0
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: two[:1]}
+	if r := mustRun(t, in, sim.Options{Scheduler: asks("")}); asked > 11_000 || r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
+		t.Errorf("asked %d times, it is %v at %v", asked, r.Jobs[0].Outcome, r.End)
+	}
+	far := ranked(func(v *sim.View) []sim.Turn {
+		v.Wake(math.MaxInt64)
+		return nil
+	})
+	if r := mustRun(t, in, sim.Options{Scheduler: far}); r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
+		t.Errorf("of a wake that is too far, it is %v at %v", r.Jobs[0].Outcome, r.End)
+	}
+}
+
+// TestOddSchedulers: what a scheduler makes of the cluster and of jobs that no run could go on with is refused.
+func TestOddSchedulers(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 10*second)}}
+	submit := func(change func(*allot.Workload)) sim.Scheduler {
+		s := sim.FIFO()
+		s.Submit = func(_ *sim.Job, w *allot.Workload) { change(w) }
+		return s
+	}
+	crowd := sim.FIFO()
+	crowd.Cluster = func(s *allot.State) { s.Workloads = []allot.Workload{{ID: "w", PodSets: in.Jobs[0].Workload.PodSets}} }
+	for want, s := range map[string]sim.Scheduler{
+		`job "a": the scheduler gives it another`:  submit(func(w *allot.Workload) { w.ID = "b" }),
+		"gives it another ID, tasks":               submit(func(w *allot.Workload) { w.Tasks = []allot.Task{{Node: "node-0", Devices: []int{0}}} }),
+		"another ID, tasks or alternatives":        submit(func(w *allot.Workload) { w.Alternatives = []allot.Form{{PodSets: w.PodSets}} }),
+		"sim: scheduler fifo gives the cluster wo": crowd,
+	} { // each on its own: order cannot matter
+		if _, err := sim.Run(in, sim.Options{Scheduler: s}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
 		}
 	}
 }

@@ -27,6 +27,18 @@ type Input struct {
 	LeftOut []LeftOut
 }
 
+// Submissions are when the first job is submitted, and when the last one is; both are 0 where there are none.
+func (in *Input) Submissions() (first, last time.Duration) {
+	if in == nil || len(in.Jobs) == 0 {
+		return 0, 0
+	}
+	first = in.Jobs[0].Submit
+	for i := range in.Jobs {
+		first, last = min(first, in.Jobs[i].Submit), max(last, in.Jobs[i].Submit)
+	}
+	return first, last
+}
+
 // A Job is a workload with what only a simulator knows of it.
 type Job struct {
 	// Workload is what is submitted. Its ID is unique; it holds no tasks, and the
@@ -161,7 +173,7 @@ type Change struct {
 // length overflows.
 const maxWork = 1 << 61
 
-// check reports the first fault of the cluster and of the changes.
+// check reports a fault of the cluster.
 func (in *Input) check() error {
 	if in == nil {
 		return fmt.Errorf("sim: there is no input")
@@ -169,10 +181,7 @@ func (in *Input) check() error {
 	if len(in.Cluster.Workloads) > 0 {
 		return fmt.Errorf("sim: the cluster has workloads: they belong into Jobs")
 	}
-	if err := allot.Check(&in.Cluster); err != nil {
-		return err
-	}
-	return in.checkChanges()
+	return allot.Check(&in.Cluster)
 }
 
 // maxCheckpoints bounds the checkpoints of a job: each is an event.
@@ -191,6 +200,8 @@ func (j *Job) wrong(run *Costs) (kind, why string) {
 		return "alternatives", "alternatives are not simulated"
 	case j.Submit < 0 || j.Duration <= 0 || j.Estimate < 0 || j.CancelAfter < 0:
 		return "time", "a time is negative, or it takes no time"
+	case j.Estimate >= horizon:
+		return "time", fmt.Sprintf("it is thought to take longer than can be counted: a run lasts %v at most", horizon)
 	case j.Submit > horizon-min(j.Duration, horizon):
 		return "time", fmt.Sprintf("it ends later than can be counted: a run lasts %v at most", horizon)
 	case !costs.valid():
@@ -235,44 +246,63 @@ func (c *Costs) bearable(d time.Duration) bool {
 // free: stopping and starting again costs nothing.
 func (c *Costs) free() bool { return c.Start == 0 && c.Grace == 0 && c.Restore == 0 && !c.Loses }
 
-func (in *Input) checkChanges() error {
-	jobs := in.changed()
+// wrongChanges are the changes that no scheduler could carry out, by position.
+func (in *Input) wrongChanges() map[int]LeftOut {
+	found, jobs := make(map[int]LeftOut), in.changed()
 	nodes := make(map[string]int, len(in.Cluster.Nodes))
 	for i := range in.Cluster.Nodes {
 		nodes[in.Cluster.Nodes[i].ID] = len(in.Cluster.Nodes[i].Devices)
 	}
 	for i := range in.Changes {
 		c := &in.Changes[i]
-		devices, known := nodes[c.Node]
-		fault := ""
-		switch c.Kind {
-		case NodeLost, NodeBack, Cordon, Uncordon:
-			if !known {
-				fault = "there is no such node"
-			}
-		case DeviceLost, DeviceBack, TaskFails:
-			if !known || c.Device < 0 || c.Device >= max(devices, 1) {
-				fault = "there is no such device"
-			}
-		case QueueSet:
-			switch q := in.queue(c.Queue); {
-			case q == nil:
-				fault = "there is no such queue"
-			case q.Parent != c.Queue.Parent || q.Pool != c.Queue.Pool:
-				fault = "its pool or parent is another"
-			}
-		case PrioritySet, Cancel:
-			if at, named := jobs[c.Job]; !named || at < 0 {
-				fault = "there is no such job"
-			}
-		default:
-			fault = "there is no such kind"
-		}
-		if fault != "" || c.At < 0 {
-			return fmt.Errorf("sim: change %d (%v at %v): %s", i, c.Kind, c.At, cmp.Or(fault, "its time is negative"))
+		if fault := in.wrongChange(c, nodes, jobs); fault != "" {
+			found[i] = c.leftOut(fault)
 		}
 	}
-	return nil
+	return found
+}
+
+// wrongChange is the first fault of a change, empty where there is none. nodes are how many devices
+// each has, jobs the positions of those that changes name.
+func (in *Input) wrongChange(c *Change, nodes, jobs map[string]int) string {
+	devices, known := nodes[c.Node]
+	switch {
+	case c.At < 0:
+		return "its time is negative"
+	case c.At > horizon:
+		return fmt.Sprintf("its time is later than can be counted: a run lasts %v at most", horizon)
+	}
+	switch c.Kind {
+	case NodeLost, NodeBack, Cordon, Uncordon:
+		if !known {
+			return fmt.Sprintf("there is no such node as %q", c.Node)
+		}
+	case DeviceLost, DeviceBack, TaskFails:
+		if !known || c.Device < 0 || c.Device >= max(devices, 1) {
+			return fmt.Sprintf("there is no such device as %d of node %q", c.Device, c.Node)
+		}
+	case QueueSet:
+		switch q := in.queue(c.Queue); {
+		case c.Queue == nil:
+			return "there is no such queue"
+		case q == nil:
+			return fmt.Sprintf("there is no such queue as %q", c.Queue.ID)
+		case q.Parent != c.Queue.Parent || q.Pool != c.Queue.Pool:
+			return fmt.Sprintf("its pool or parent is another than queue %q has", q.ID)
+		}
+	case PrioritySet, Cancel:
+		if at, named := jobs[c.Job]; !named || at < 0 {
+			return "there is no such job"
+		}
+	default:
+		return "there is no such kind"
+	}
+	return ""
+}
+
+// leftOut is the change as one that is left out.
+func (c *Change) leftOut(why string) LeftOut {
+	return LeftOut{Job: c.Job, Kind: c.Kind.String(), Why: fmt.Sprintf("%v at %v: %s", c.Kind, c.At, why)}
 }
 
 // queue is the queue of the cluster that has another's ID, nil if there is none.

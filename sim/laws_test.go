@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/trace"
@@ -177,6 +178,21 @@ func TestCordoned(t *testing.T) {
 	// 12 GPUs for 10 s, 3 + 3 + 4 to 100 s, 4 to 150 s, 8 to 200 s.
 	if got := gpuSeconds(r.Usable); got != "1620" || r.Rows[2].Usable != 10000 || r.Rows[2].Allocated != 9000 {
 		t.Errorf("usable are %s GPU-seconds, at 20 s %d of %d are held", got, r.Rows[2].Allocated, r.Rows[2].Usable)
+	}
+}
+
+// TestNodesOfNoPool: what no pool has may be given to nobody, and so is not idle either.
+func TestNodesOfNoPool(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(3, 1)}, Jobs: []sim.Job{single("a", 1, 0, 100*second)}}
+	in.Cluster.Nodes[1].Labels = map[string]string{"kind": "fast"}
+	fast := placement.Selector{Labels: map[string]string{"kind": "fast"}}
+	in.Cluster.Pools = []allot.Pool{{ID: "one", Nodes: allot.NodeSet{IDs: []string{"node-0"}}}, {ID: "two", Nodes: allot.NodeSet{Selector: &fast}}}
+	in.Jobs[0].Workload.Pool = "one"
+	in.Changes = []sim.Change{{At: 50 * second, Kind: sim.Cordon, Node: "node-2"}} // all is counted again
+	r := mustRun(t, in, sim.Options{})
+	lawful(t, in, r)
+	if gpuSeconds(r.Usable) != "200" || idleSeconds(r) != "no-demand 100" || r.Total != 3000 {
+		t.Errorf("usable %s, idle %s, of %d", gpuSeconds(r.Usable), idleSeconds(r), r.Total)
 	}
 }
 

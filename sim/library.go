@@ -70,6 +70,9 @@ func (l *library) open(cluster allot.State, s Scheduler) error {
 	if s.Cluster != nil {
 		s.Cluster(l.state)
 	}
+	if len(l.state.Workloads) > 0 {
+		return fmt.Errorf("sim: scheduler %s gives the cluster workloads: only jobs have some", s.Name)
+	}
 	var err error
 	l.snapshot, err = allot.NewSnapshot(l.state)
 	return err

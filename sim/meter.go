@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -9,11 +10,13 @@ import (
 
 // A meter adds up what the metrics are made of.
 type meter struct {
-	// total is the GPUs of all nodes, open those that may be given away: of nodes that
+	// total is the GPUs of all nodes, open those that may be given away: of nodes of a pool that
 	// are neither lost nor cordoned, and healthy. usable is that and what jobs still hold
 	// on cordoned nodes; allocated is what jobs hold, used what working ones hold, all in
 	// milli-GPU.
 	total, open, usable, allocated, used int64
+	// pooled says of each node, by position, whether a pool has it.
+	pooled []bool
 	// known is what of that which is free the last decision in force knew to be.
 	known int64
 	// reserved is what promises keep idle.
@@ -69,12 +72,15 @@ func (m *meter) start(e *engine) {
 		}
 	}
 	m.quotas(e.in.Cluster.Queues)
+	m.pooled = pooled(e.library.state)
 	m.capacity(e)
 	m.steady = steady{from: e.options.From, to: e.options.To}
+	first, last := e.in.Submissions()
+	if m.steady.from == 0 {
+		m.steady.from = first
+	}
 	if m.steady.to == 0 {
-		for i := range e.in.Jobs {
-			m.steady.to = max(m.steady.to, e.in.Jobs[i].Submit)
-		}
+		m.steady.to = last
 	}
 	if e.options.Sample > 0 {
 		e.calendar.add(event{at: 0, class: sample})
@@ -121,11 +127,31 @@ func (m *meter) capacity(e *engine) {
 			}
 		}
 		m.total += all
-		if !n.Lost && !n.Cordoned {
+		if m.pooled[i] && !n.Lost && !n.Cordoned {
 			m.open += good
 		}
 	}
 	m.usable = m.open + kept
+}
+
+// pooled says of each node, by position, whether a pool has it. Without any pool all nodes are one.
+func pooled(s *allot.State) []bool {
+	list, named := make([]bool, len(s.Nodes)), make(map[string]bool)
+	all := len(s.Pools) == 0
+	for i := range s.Pools {
+		set := &s.Pools[i].Nodes
+		all = all || len(set.IDs) == 0 && set.Selector == nil
+		for _, id := range set.IDs {
+			named[id] = true
+		}
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		list[i] = all || named[n.ID] || slices.ContainsFunc(s.Pools, func(p allot.Pool) bool {
+			return p.Nodes.Selector != nil && p.Nodes.Selector.Matches(n.Labels)
+		})
+	}
+	return list
 }
 
 // pass takes in the time up to an instant, in which nothing changes. It is false if

@@ -28,7 +28,7 @@ type Options struct {
 	// Until ends the run at an instant; 0 is when nothing more can happen.
 	Until time.Duration
 	// From and To bound the steady window: what reports tell of jobs is of those
-	// submitted in it, so that a run-up may be left out. To 0 is the last submission.
+	// submitted in it, so that a run-up may be left out. From 0 is the first submission, To 0 the last.
 	From, To time.Duration
 	// Sample is the distance between rows of the series; 0 is none. A run ends with a [*Fault]
 	// that would have more than 1,048,576 of them.
@@ -44,7 +44,7 @@ type Options struct {
 	// in full, which is most of the time of a run; what happens is the same.
 	ReasonsEvery int64
 	NoReasons    bool
-	// LeaveOut runs an input without what is wrong of it: jobs that cannot be, and what
+	// LeaveOut runs an input without what is wrong of it: jobs and changes that cannot be, and what
 	// of its trace has made no job ([Input.LeftOut]). Without it such an input is
 	// refused before the run begins, with a [*BadInputError] that lists all of it.
 	LeaveOut bool
@@ -98,9 +98,10 @@ type Scheduler struct {
 	// Policy is that of every pool; nil leaves their own.
 	Policy *allot.Policy
 	// Cluster changes the cluster before the run and after each change of a queue;
-	// nil does not. It must come to the same when it is applied twice.
+	// nil does not. It must come to the same when it is applied twice, and adds no workloads.
 	Cluster func(*allot.State)
-	// Submit changes a workload when it is submitted; nil does not.
+	// Submit changes a workload when it is submitted, but for its ID, and gives it no tasks and no
+	// alternatives; nil does not.
 	Submit func(*Job, *allot.Workload)
 	// Rank is an algorithm of one's own: at each decision it puts the jobs in an order, and
 	// the library fills the cluster in that order under Policy, which had better evict

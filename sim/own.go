@@ -24,9 +24,11 @@ type View struct {
 }
 
 // Wake has the run decide at an instant, whatever happens: at the end of a round, or when
-// a rank will be another. What is not later than now does nothing.
+// a rank will be another. What is not later than now, or later than a run can last, does nothing. A
+// run ends in which nobody holds anything and nothing else is to come where 10,000 decisions have
+// let nobody start.
 func (v *View) Wake(at time.Duration) {
-	if at > v.Now {
+	if at > v.Now && at <= horizon {
 		v.engine.wakeAt(at)
 	}
 }
@@ -105,7 +107,7 @@ func (j *job) view(e *engine) JobView {
 	contention.take(j.result.contention)
 	return JobView{
 		Job: j.Job, GPUs: j.asks, Held: j.held, Tasks: j.n, Runs: j.runs(),
-		Done: time.Duration(j.done / full), Left: time.Duration(max(int64(cmp.Or(j.Estimate, j.Duration))-j.done/full, 0)),
+		Done: time.Duration(j.done / full), Left: j.thought(j.done, full),
 		Worked: j.worked, Service: j.attained, Waited: j.result.Pending, Starts: j.result.Starts, Evictions: j.result.Evictions,
 		contention: contention, total: e.meter.total, age: e.now - j.Submit,
 	}

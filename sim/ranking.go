@@ -44,15 +44,12 @@ func (r *byRemaining) order(e *engine) ([]*job, error) {
 	r.jobs = slices.DeleteFunc(r.jobs, func(j ranked) bool { return j.phase == leaving || j.phase == ended })
 	for i := range r.jobs {
 		j := r.jobs[i].job
-		full, gpus := j.unit(), int64(1)
+		gpus := int64(1)
 		if r.timesGPUs {
 			gpus = j.asks
 		}
 		var left Sum
-		left.add(max(int64(cmp.Or(j.Estimate, j.Duration))*full-j.done, 0), gpus)
-		if full > 1 { // time, and not work
-			left = quotientOf(left, full)
-		}
+		left.add(int64(j.thought(j.done, j.unit())), gpus)
 		r.jobs[i].left = left
 	}
 	slices.SortFunc(r.jobs, func(a, b ranked) int {

@@ -71,10 +71,3 @@ func (s *Sum) take(o Sum) {
 	s.low, borrow = bits.Sub64(s.low, o.low, 0)
 	s.high, _ = bits.Sub64(s.high, o.high, borrow)
 }
-
-// quotientOf is s / n, rounded down.
-func quotientOf(s Sum, n int64) Sum {
-	q := new(big.Int).Quo(s.big(), big.NewInt(n))
-	low := new(big.Int).And(q, new(big.Int).SetUint64(1<<64-1))
-	return Sum{new(big.Int).Rsh(q, 64).Uint64(), low.Uint64()}
-}

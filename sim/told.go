@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math/bits"
 	"time"
 
 	"github.com/allotsched/allot"
@@ -17,9 +18,8 @@ func (p *promises) foresee(e *engine, j *job) {
 	if !p.made {
 		return
 	}
-	left := j.estimated() - j.done
 	from := max(e.now, j.ready)
-	span := time.Duration((max(left, 0) + j.rate - 1) / j.rate)
+	span := j.thought(j.done, j.rate)
 	next := time.Duration(0)
 	if j.phase == working || j.phase == saving {
 		next = j.next
@@ -27,10 +27,23 @@ func (p *promises) foresee(e *engine, j *job) {
 	j.expected = after(from, after(span, j.saves(e, span, next)))
 }
 
-// estimated is the work of the job by its estimate.
-func (j *job) estimated() int64 {
-	unit := j.unit()
-	return min(int64(cmp.Or(j.Estimate, j.Duration)), maxWork/unit) * unit
+// thought is for how long the job works at a rate, by its estimate, when so much work is done: no
+// longer than a run lasts. The work of an estimate is more than an int64 holds where speeds are large.
+func (j *job) thought(done, rate int64) time.Duration {
+	high, low := bits.Mul64(uint64(cmp.Or(j.Estimate, j.Duration)), uint64(j.unit()))
+	low, borrow := bits.Sub64(low, uint64(done), 0)
+	high, borrow = bits.Sub64(high, 0, borrow)
+	switch {
+	case borrow > 0: // it takes longer than was thought
+		return 0
+	case high >= uint64(rate):
+		return horizon
+	}
+	span, rest := bits.Div64(high, low, uint64(rate))
+	if rest > 0 {
+		span++
+	}
+	return time.Duration(min(span, uint64(horizon)))
 }
 
 // saves is how long the checkpoints take of a run of so much work, of which so much is
@@ -103,12 +116,12 @@ func (j *Job) estimate(w *allot.Workload) {
 
 // afresh is how long a job takes that starts, or starts again, by its estimate.
 func (j *job) afresh(e *engine) time.Duration {
-	c, unit := j.costs(e), j.unit()
+	c := j.costs(e)
 	delay := c.Start
 	if j.saved > 0 {
 		delay = after(delay, c.Restore)
 	}
-	span := time.Duration((max(j.estimated()-j.saved, 0) + unit - 1) / unit)
+	span := j.thought(j.saved, j.unit())
 	return after(delay, after(span, j.saves(e, span, 0)))
 }
 

@@ -75,7 +75,7 @@ func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 	}
 	out := *in
 	out.Jobs, out.Changes, out.LeftOut = nil, nil, nil
-	gone := make(map[string]bool)
+	gone, stay := make(map[string]bool), make(map[string]bool)
 	outside := func(at time.Duration) bool { return at < from || to > 0 && at >= to }
 	for _, l := range in.LeftOut {
 		if l.Timed && outside(l.Submit) {
@@ -91,10 +91,11 @@ func Between(in *sim.Input, from, to time.Duration) *sim.Input {
 			continue
 		}
 		j.Submit -= from
+		stay[j.Workload.ID] = true
 		out.Jobs = append(out.Jobs, j)
 	}
 	for _, c := range in.Changes {
-		if !gone[c.Job] {
+		if ofJob := c.Kind == sim.PrioritySet || c.Kind == sim.Cancel; !ofJob || !gone[c.Job] || stay[c.Job] {
 			out.Changes = append(out.Changes, c)
 		}
 	}

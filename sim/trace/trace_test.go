@@ -424,7 +424,7 @@ func TestNativeMark(t *testing.T) {
 }
 
 // TestBetween: a slice of a trace has the cluster that there was then, what changes in it, and
-// what changes behind it while its jobs run.
+// what changes behind it while its jobs run: whatever names the jobs have that are not in it.
 func TestBetween(t *testing.T) {
 	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1)}}
 	for i, id := range []string{"early", "a", "b", "late"} {
@@ -437,6 +437,10 @@ func TestBetween(t *testing.T) {
 		change(9*time.Hour, sim.NodeBack, "node-0", ""), change(30*time.Minute, sim.NodeBack, "node-1", ""), change(10*time.Minute, sim.NodeLost, "node-0", ""),
 		change(20*time.Minute, sim.NodeLost, "node-1", ""), change(90*time.Minute, sim.Cancel, "", "early"), change(2*time.Hour, sim.PrioritySet, "", "b"),
 	}
+	for range 2 { // outside: one without a name, one named like one inside
+		in.Jobs = append(in.Jobs, sim.Job{Duration: time.Hour})
+	}
+	in.Jobs[5].Workload.ID = "b"
 	got := trace.Between(in, time.Hour, 3*time.Hour)
 	want := []sim.Change{
 		change(0, sim.NodeLost, "node-0", ""), change(0, sim.NodeLost, "node-1", ""), change(0, sim.NodeBack, "node-1", ""),
@@ -448,7 +452,7 @@ func TestBetween(t *testing.T) {
 	if len(got.Jobs) != 2 || got.Jobs[0].Workload.ID != "a" || got.Jobs[0].Submit != 0 || got.Jobs[1].Submit != time.Hour {
 		t.Errorf("jobs %+v", got.Jobs)
 	}
-	if in.Changes[0].At != 9*time.Hour || len(in.Jobs) != 4 {
+	if in.Changes[0].At != 9*time.Hour || len(in.Jobs) != 6 {
 		t.Error("the input was changed")
 	}
 }

@@ -259,6 +259,48 @@ func TestLeftOutIsListed(t *testing.T) {
 	}
 }
 
+// TestLateTrace: of a trace whose jobs come long after its zero what is held, and the run-up, are of the time of
+// submission: one GPU that is held from the first submission on is in use all the time.
+func TestLateTrace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "late.jsonl")
+	text := "{\"trace\":{\"version\":1}}\n{\"node\":{\"id\":\"n\",\"devices\":[{}]}}\n"
+	for i, at := range []int{1000, 1002, 1003, 1010} {
+		text += fmt.Sprintf("{\"job\":{\"submit\":%d,\"duration\":%d,\"workload\":{\"id\":\"%d\",\"podSets\":[{\"count\":1,\"request\":{\"gpu\":{\"count\":1}}}]}}}\n", time.Duration(at)*time.Hour, 3*time.Hour, i)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for warmUp, want := range map[string]string{"0": "4 0 90.0%", "25": "2 0 86.7%"} {
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-policies", "fifo", "-warm-up", warmUp, name}, nil, &stdout, &stderr); code != program.OK {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+		if f := strings.Fields(lines[len(lines)-1]); f[3]+" "+f[4]+" "+f[8] != want {
+			t.Errorf("-warm-up %s: %s, want %s", warmUp, lines[len(lines)-1], want)
+		}
+	}
+}
+
+// TestResumeLeftOut: a run is not taken for one of a trace of which something else is left out.
+func TestResumeLeftOut(t *testing.T) {
+	folder := t.TempDir()
+	log := filepath.Join(folder, "log.csv")
+	for _, bad := range []string{"a,1,soon,1\n", "a,1,soon,1\nb,1,1,none\n"} {
+		if err := os.WriteFile(log, []byte("job_id,submission_time,duration,num_gpu\ngood,0,100,1\n"+bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-policies", "fifo", "-leave-out", "-resume", "-out", folder, log}, nil, &stdout, &stderr); code != program.OK {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		want := []string{"left out are 1 duration", "left out are 1 duration, 1 num_gpu"}[strings.Count(bad, "\n")-1]
+		if !strings.Contains(stdout.String(), want+"\n") {
+			t.Errorf("%s, want %s", &stdout, want)
+		}
+	}
+}
+
 // TestResumeInterrupted: a run that was interrupted is not taken for the one before it, whose
 // folder it writes, nor for one that is complete.
 func TestResumeInterrupted(t *testing.T) {

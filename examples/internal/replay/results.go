@@ -26,9 +26,13 @@ func (s *Sweep) key(r *oneRun, in *sim.Input) string {
 	if err != nil {
 		policy = []byte(err.Error())
 	}
-	const version = 4 // of what is written of a run
+	leftOut, err := json.Marshal(in.LeftOut)
+	if err != nil {
+		leftOut = []byte(err.Error())
+	}
+	const version = 5 // of what is written of a run
 	text := fmt.Sprintln(version, in.Hash(), r.scheduler.Name, string(policy), r.seed, s.costs, s.verify.of(in), s.reasons.of(in),
-		s.leaveOut, s.until, s.warmUp, s.sample, s.period, s.latency, s.drop)
+		s.leaveOut, string(leftOut), s.until, s.warmUp, s.sample, s.period, s.latency, s.drop)
 	return fmt.Sprintf("%x\n", sha256.Sum256([]byte(text)))
 }
 

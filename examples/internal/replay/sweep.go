@@ -227,9 +227,8 @@ func (s *Sweep) one(ctx context.Context, r *oneRun, progress func(sim.Progress))
 		progress(p)
 		return ctx.Err() == nil
 	}
-	for i := range in.Jobs {
-		o.From = max(o.From, in.Jobs[i].Submit/100*time.Duration(s.warmUp))
-	}
+	first, last := in.Submissions()
+	o.From = first + (last-first)/100*time.Duration(s.warmUp)
 	if s.out == "" {
 		return s.oneWithoutFiles(r, in, o)
 	}
