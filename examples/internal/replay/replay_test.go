@@ -523,6 +523,10 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
 		}
 	}
+	quoted := "\xef\xbb\xbf\"job_id\",\"submission_time\",\"duration\",\"num_gpu\"\r\n"
+	if format, err := formatOf(bufio.NewReaderSize(strings.NewReader(quoted), headSize)); format != "elasticflow" {
+		t.Errorf("names in quotes are taken for %q, %v", format, err)
+	}
 }
 
 // TestFormatsOfNothing: of a trace that has no first line, or not all of it, it is said why none of
