@@ -37,7 +37,7 @@ type engine struct {
 	// row, at which nothing came about; untilLast are the integrals up to then.
 	last      time.Duration
 	untilLast integrals
-	// quiet counts the instants at which it was decided since somebody held something.
+	// quiet counts the instants at which it was decided since something happened last.
 	quiet      int
 	standstill standstill
 	// dirty: something has happened that the last decision did not know.
@@ -191,7 +191,7 @@ func (e *engine) run() error {
 	for instants := int64(0); ; instants++ {
 		e.calendar.drop(func(ev *event) bool { return isVoid(e, ev) }, e.meter.allocated == 0)
 		at, ok := e.calendar.next()
-		if !ok || e.over() || e.idle() || e.options.Until > 0 && at > e.options.Until {
+		if !ok || e.over() || e.idle(at) || e.options.Until > 0 && at > e.options.Until {
 			break
 		}
 		if instants%progressEvery == 0 && !e.report() {
@@ -216,9 +216,10 @@ func (e *engine) run() error {
 		}
 		if e.last == e.now {
 			e.untilLast = e.meter.integrals
+			e.trail.keep()
 		}
 		e.meter.watch(e.now)
-		if e.meter.allocated > 0 {
+		if e.last == e.now {
 			e.quiet = 0
 		} else if e.meter.decisions > before {
 			e.quiet++
@@ -261,6 +262,8 @@ func (e *engine) rewind() {
 		}
 	}
 	e.now, e.meter.integrals = e.last, e.untilLast
+	e.promises.rewind(e.now)
+	e.trail.rewind()
 	behind := func(row Row) bool { return row.At > e.now }
 	e.meter.rows = slices.DeleteFunc(e.meter.rows, behind)
 }
@@ -280,17 +283,28 @@ func (e *engine) over() bool {
 	return e.arrived == len(e.jobs) && e.alive == 0 && len(e.library.state.Workloads) == 0
 }
 
-// maxQuiet is how often it is decided again that nobody runs while nothing is to come.
-const maxQuiet = 10_000
+// maxQuiet is how often it is decided again, and nothing comes of it, while nothing is to come: by an algorithm
+// of one's own, or where all that is decided may fail, and maxQuietByRule by the rules of a policy, which time alone
+// changes: protections end, and what was used fades.
+const maxQuiet, maxQuietByRule = 10_000, 1000
 
-// idle: nothing but a further row of the series is in the calendar, or nothing that happens by
-// itself, and what was decided has let nobody run for long: by an algorithm of one's own that has
-// itself asked again and again, or as all that is decided fails. Who waits now waits for ever.
-func (e *engine) idle() bool {
-	if e.quiet > maxQuiet && e.calendar.foresees(func(ev *event) bool { return isVoid(e, ev) }) {
-		e.quiet = 0
+// idle: nothing but a further row of the series is in the calendar; or nothing that happens by itself, and nothing
+// has come of what was decided for long, or up to where no clock counts or no row is left. Who waits now waits for ever.
+func (e *engine) idle(next time.Duration) bool {
+	most := maxQuietByRule
+	if e.scheduler.Rank != nil || e.scheduler.Plan != nil || e.options.Drop > 0 {
+		most = maxQuiet
 	}
-	return len(e.meter.rows) > 0 && e.calendar.left() == 1 || e.quiet > maxQuiet
+	switch {
+	case len(e.meter.rows) > 0 && e.calendar.left() == 1:
+		return true
+	case e.quiet == 0 || e.quiet <= most && next <= horizon && len(e.meter.rows) < maxRows:
+		return false
+	case e.calendar.foresees(func(ev *event) bool { return isVoid(e, ev) }):
+		e.quiet = 0
+		return false
+	}
+	return true
 }
 
 // isVoid says of an event of a job that it will never happen: the job is gone, or in another

@@ -271,6 +271,7 @@ func TestQuietEndsNothingToCome(t *testing.T) {
 		"asks before a node is back":    {two[:1], back, sim.Options{Scheduler: asks("a")}, late},
 	} {
 		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: c.jobs, Changes: c.changes}
+		c.o.NoVerify, c.o.NoReasons = true, true
 		r := mustRun(t, in, c.o)
 		last := &r.Jobs[len(r.Jobs)-1]
 		if last.Outcome != sim.Done || last.FirstStart != c.first {
@@ -279,7 +280,7 @@ func TestQuietEndsNothingToCome(t *testing.T) {
 	}
 	asked = 0
 	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: two[:1]}
-	if r := mustRun(t, in, sim.Options{Scheduler: asks("")}); asked > 11_000 || r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
+	if r := mustRun(t, in, sim.Options{Scheduler: asks(""), NoVerify: true, NoReasons: true}); asked > 11_000 || r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
 		t.Errorf("asked %d times, it is %v at %v", asked, r.Jobs[0].Outcome, r.End)
 	}
 	far := ranked(func(v *sim.View) []sim.Turn {
@@ -288,6 +289,42 @@ func TestQuietEndsNothingToCome(t *testing.T) {
 	})
 	if r := mustRun(t, in, sim.Options{Scheduler: far}); r.Jobs[0].Outcome != sim.Unfinished || r.End != second {
 		t.Errorf("of a wake that is too far, it is %v at %v", r.Jobs[0].Outcome, r.End)
+	}
+}
+
+// TestBrokenGangEnds: a gang that has lost a node for good keeps the place that it has left, for which somebody
+// waits who is promised it again and again, or has a share by past usage: both wait for ever, however often rows
+// are written.
+func TestBrokenGangEnds(t *testing.T) {
+	usage := allot.Policy{Name: "usage", UsageStrengthMilli: 1000, Reclaim: preempt.NoReclaim}
+	for _, s := range []sim.Scheduler{sim.FirstFit(), sim.EASY(), sim.Conservative(), sim.Reserving(sim.Scheduler{Name: "zero"}), {Name: "usage", Policy: &usage}} {
+		trails := make(map[string]bool)
+		for _, every := range []time.Duration{0, second, time.Hour} {
+			if every == second && s.Name != "easy" {
+				continue // as many rows as there may be take their time
+			}
+			in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(2, 1), Queues: []allot.Queue{queueOf("q", 2)}}}
+			in.Jobs = []sim.Job{single("gang", 1, 0, 100*second), single("b", 1, 10*second, 100*second)}
+			in.Jobs[0].Workload.PodSets[0].Count = 2
+			for i := range in.Jobs {
+				in.Jobs[i].Workload.Queue = "q"
+			}
+			in.Changes = []sim.Change{{At: 50 * second, Kind: sim.NodeLost, Node: "node-1"}}
+			r := mustRun(t, in, sim.Options{Scheduler: s, Sample: every, VerifyEvery: 100, NoReasons: true})
+			lawful(t, in, r)
+			a, b := &r.Jobs[0], &r.Jobs[1]
+			if a.Outcome != sim.Unfinished || b.Outcome != sim.Unfinished || r.End != 50*second || a.Pending != 0 || b.Pending != 40*second || gpuSeconds(r.Allocated) != "100" {
+				t.Errorf("%s, a row every %v: it ends at %v, gang is %v, b %v and has waited %v", s.Name, every, r.End, a.Outcome, b.Outcome, b.Pending)
+			}
+			if trails[r.Trail] = true; len(trails) > 1 {
+				t.Errorf("%s: with a row every %v something else happens", s.Name, every)
+			}
+			for _, p := range r.Promises {
+				if p.Made > r.End || p.End > r.End || p.End < p.Made {
+					t.Errorf("%s, a row every %v: a promise %+v of a run that ends at %v", s.Name, every, p, r.End)
+				}
+			}
+		}
 	}
 }
 

@@ -25,8 +25,7 @@ type View struct {
 
 // Wake has the run decide at an instant, whatever happens: at the end of a round, or when
 // a rank will be another. What is not later than now, or later than a run can last, does nothing. A
-// run ends in which nobody holds anything and nothing else is to come where 10,000 decisions have
-// let nobody start.
+// run ends in which nothing else is to come where nothing has come of 10,000 decisions.
 func (v *View) Wake(at time.Duration) {
 	if at > v.Now && at <= horizon {
 		v.engine.wakeAt(at)

@@ -184,6 +184,17 @@ func (p *promises) end(e *engine) {
 	}
 }
 
+// rewind has the run end at an instant before: what was promised since is nobody's, and what became of
+// others since is open.
+func (p *promises) rewind(to time.Duration) {
+	p.list = slices.DeleteFunc(p.list, func(one PromiseResult) bool { return one.Made > to })
+	for i := range p.list {
+		if one := &p.list[i]; one.End > to {
+			one.Became = PromiseOpen
+		}
+	}
+}
+
 // reserved is what of the promised places nobody holds, in milli-GPU: of a device that
 // several were promised, for different times, the most that one was.
 func (p *promises) reserved(e *engine) (held int64) {

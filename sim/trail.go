@@ -14,6 +14,9 @@ import (
 type trail struct {
 	hash hash.Hash
 	line []byte
+	// kept is how much of the line had come about when something happened last: what is promised
+	// since is no matter if nothing does.
+	kept int
 }
 
 // trailChunk is how much is collected before it is hashed.
@@ -27,6 +30,17 @@ func (t *trail) text(s string) {
 	t.number(int64(len(s)))
 	t.line = append(t.line, s...)
 }
+
+// keep takes note that something has happened.
+func (t *trail) keep() {
+	if t.kept = len(t.line); t.kept > trailChunk {
+		t.hash.Write(t.line)
+		t.line, t.kept = t.line[:0], 0
+	}
+}
+
+// rewind forgets what has come about since something happened last.
+func (t *trail) rewind() { t.line = t.line[:t.kept] }
 
 // sum is the hash of what has happened so far.
 func (t *trail) sum() string {
@@ -64,10 +78,6 @@ func (e *engine) note(ev Event) {
 			text = []byte(err.Error()) // what JSON cannot hold is told apart by why
 		}
 		t.text(string(text))
-	}
-	if len(t.line) > trailChunk {
-		t.hash.Write(t.line)
-		t.line = t.line[:0]
 	}
 	if e.options.Observe != nil {
 		ev.GPUs = taken(e, &ev)

@@ -25,7 +25,7 @@
 // submitted, in the order of the file where they are submitted at once. A job of g GPUs is
 // a gang: on nodes of 8, up to 8 it is one task, beyond that whole-node tasks of 8 and one
 // task of the rest. A line that makes no job, because it is not as it should be, or is of a
-// job that cannot be run, is in [sim.Input.LeftOut] with its number, its job, its time and why; a
+// job that cannot be run, or leaves quotes open, is in [sim.Input.LeftOut] with its number, its job, its time and why; a
 // file that is none of the format is an error, and so is one with more than a million such
 // lines, a line of more than a megabyte (of the native format 16, and an entry of a JSON array 64), or
 // a megabyte of white space.

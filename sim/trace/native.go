@@ -63,9 +63,6 @@ func Read(content io.Reader) (*sim.Input, error) {
 	for lines.Scan() {
 		n++
 		next := lines.Bytes()
-		if n == 1 {
-			next = bytes.TrimPrefix(next, []byte("\xef\xbb\xbf")) // the mark of UTF-8, as in tables
-		}
 		if len(bytes.TrimSpace(next)) == 0 {
 			continue
 		}

@@ -170,8 +170,7 @@ func Tenants(content io.Reader) ([]allot.Queue, error) {
 		if r.text(column) == "" {
 			return quota.Bound{}
 		}
-		gpus, ok := new(big.Rat).SetString(strings.TrimSpace(r.text(column)))
-		if ok && len(r.text(column)) <= 20 && !strings.ContainsAny(r.text(column), "eEpP/xX_") {
+		if gpus, ok := decimal(strings.TrimSpace(r.text(column))); ok {
 			gpus.Mul(gpus, big.NewRat(1000, 1))
 			if gpus.IsInt() && gpus.Sign() >= 0 && gpus.Cmp(big.NewRat(maxGPUs*1000, 1)) <= 0 {
 				return quota.Of(gpus.Num().Int64())

@@ -19,19 +19,28 @@ import (
 	"github.com/allotsched/allot/sim"
 )
 
-// plain undoes gzip where content is gzipped. A small file may be a large one when it is
+// plain undoes gzip where content is gzipped, and passes the mark of UTF-8. A small file may be a large one when it is
 // unzipped: a line longer than most, more than so many lines, or more blanks in a row than
 // maxBlank, is an error.
 func plain(content io.Reader, most, lines int) (io.Reader, error) {
 	if content == nil {
 		return nil, errors.New("there is nothing to read")
 	}
-	buffered := bufio.NewReader(content)
-	if head, err := buffered.Peek(2); err != nil || !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return &bounded{text: buffered, most: most, lines: lines}, nil // a short file is for its reader to judge
+	text := bufio.NewReader(content)
+	if head, err := text.Peek(2); err == nil && bytes.Equal(head, []byte{0x1f, 0x8b}) { // a short file is for its reader to judge
+		unzipped, err := gzip.NewReader(text)
+		if err != nil {
+			return nil, err
+		}
+		text = bufio.NewReader(unzipped)
 	}
-	text, err := gzip.NewReader(buffered)
-	return &bounded{text: text, most: most, lines: lines}, err
+	const mark = "\ufeff"
+	if head, err := text.Peek(len(mark)); err == nil && string(head) == mark {
+		if _, err := text.Discard(len(mark)); err != nil {
+			return nil, err
+		}
+	}
+	return &bounded{text: text, most: most, lines: lines}, nil
 }
 
 const (
@@ -162,78 +171,110 @@ func (f form) readTable(what string, content io.Reader, columns []string, do fun
 	})
 }
 
-// read calls do for every line, also where it has too few or too many fields, or quotes
-// that do not match, which is a fault of the row.
+// read calls do for every line that is not empty, also where it has too few or too many fields, or quotes
+// that do not match, which is a fault of the row. Quotes that a line leaves open end with it: the
+// rows behind are none of its own.
 func (f form) read(what string, content io.Reader, columns []string, do func(*row) error) error {
 	text, err := plain(content, maxTableLine, maxLines)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	reader := csv.NewReader(text)
-	reader.ReuseRecord, reader.Comma, reader.LazyQuotes = true, f.comma, f.loose
-	head, err := reader.Read()
-	if err != nil {
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, 2*maxTableLine) // of a longer one the text says so itself
+	var r *row
+	var width int
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if line == "" {
+			continue
+		}
+		begins := r == nil
+		if begins {
+			if r, width, err = f.begin(line, columns); err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+			if r.fields == nil {
+				continue
+			}
+		}
+		r.line, r.kind, r.err, r.submit, r.timed = n, "", nil, 0, false
+		if r.fields, err = f.fields(line, r.fields[:0]); err != nil {
+			r.kind, r.err, r.fields = "quotes", err, nil
+		} else if len(r.fields) != width {
+			r.kind, r.err = "columns", fmt.Errorf("it has %d columns, not %d", len(r.fields), width)
+		}
+		if err := do(r); err != nil {
+			return fmt.Errorf("%s: line %d: %w", what, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	r := &row{columns: make(map[string]int, len(head))}
-	begin := f.begin(r, head)
+	if r == nil {
+		return fmt.Errorf("%s: it is empty", what)
+	}
+	return nil
+}
+
+// fields are those of a line, behind those of into.
+func (f form) fields(line string, into []string) ([]string, error) {
+	if f.loose || !strings.Contains(line, `"`) {
+		for field := range strings.SplitSeq(line, string(f.comma)) {
+			into = append(into, field)
+		}
+		return into, nil
+	}
+	reader := csv.NewReader(strings.NewReader(line))
+	reader.Comma = f.comma
+	fields, err := reader.Read()
+	var odd *csv.ParseError
+	if errors.As(err, &odd) {
+		err = odd.Err
+	}
+	return append(into, fields...), err
+}
+
+// begin reads the names of the columns, and says how many there are. The row has fields where the first line
+// is none of names but a row.
+func (f form) begin(first string, columns []string) (r *row, width int, err error) {
+	names, err := f.fields(first, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	r = &row{columns: make(map[string]int, len(names))}
+	if f.columns != nil && len(names) == len(f.columns) && !slices.Contains(names, f.columns[0]) {
+		r.fields, names = names, f.columns
+	}
+	for i, name := range names {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if _, known := r.columns[name]; known {
+			return nil, 0, fmt.Errorf("it has two columns %q", name)
+		}
+		r.columns[name] = i
+	}
+	return r, len(names), f.check(r, columns)
+}
+
+// check finds fault with columns that are not there, or say nothing.
+func (f form) check(r *row, columns []string) error {
 	for _, name := range columns {
 		if _, ok := r.columns[name]; !ok {
-			return fmt.Errorf("%s: no column %q", what, name)
+			return fmt.Errorf("no column %q", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.columns)) {
-		if f.beside != nil && name != "" && !slices.Contains(columns, name) && !slices.Contains(f.beside, name) {
-			return fmt.Errorf("%s: a column %q says nothing: beside %s there may be %s", what, name, strings.Join(columns, ", "), strings.Join(f.beside, ", "))
+		if f.beside != nil && !slices.Contains(columns, name) && !slices.Contains(f.beside, name) {
+			return fmt.Errorf("a column %q says nothing: beside %s there may be %s", name, strings.Join(columns, ", "), strings.Join(f.beside, ", "))
 		}
 	}
 	for _, names := range f.either {
 		if !slices.ContainsFunc(names, func(name string) bool { _, ok := r.columns[name]; return ok }) {
-			return fmt.Errorf("%s: no column %s", what, strings.Join(names, " or "))
+			return fmt.Errorf("no column %s", strings.Join(names, " or "))
 		}
 	}
-	if begin {
-		r.fields, r.line = head, 1
-		if err := do(r); err != nil {
-			return fmt.Errorf("%s: line 1: %w", what, err)
-		}
-	}
-	for {
-		r.fields, err = reader.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		r.kind, r.err, r.submit, r.timed = "", nil, 0, false
-		var odd *csv.ParseError
-		switch {
-		case errors.Is(err, csv.ErrFieldCount):
-			r.kind, r.err = "columns", fmt.Errorf("it has %d columns, not %d", len(r.fields), len(r.columns))
-			r.line, _ = reader.FieldPos(0)
-		case errors.As(err, &odd):
-			r.line, r.kind, r.err, r.fields = odd.StartLine, "quotes", odd.Err, nil
-		case err != nil:
-			return fmt.Errorf("%s: %w", what, err)
-		default:
-			r.line, _ = reader.FieldPos(0)
-		}
-		if err := do(r); err != nil {
-			return fmt.Errorf("%s: line %d: %w", what, r.line, err)
-		}
-	}
-}
-
-// begin reads the names of the columns, and reports whether the first line is none of
-// names but a row.
-func (f form) begin(r *row, first []string) bool {
-	names := first
-	headless := f.columns != nil && len(first) == len(f.columns) && !slices.Contains(first, f.columns[0])
-	if headless {
-		names = f.columns
-	}
-	for i, name := range names {
-		r.columns[strings.TrimPrefix(strings.TrimSpace(name), "\ufeff")] = i
-	}
-	return headless
+	return nil
 }
 
 // text is a field; of a column that the file does not have it is empty.
@@ -292,13 +333,9 @@ func (r *row) duration(column string, unit time.Duration) time.Duration {
 
 // timeOf reads a decimal number of units as a time; below a nanosecond it is cut.
 func timeOf(text string, unit time.Duration) (time.Duration, error) {
-	const longest = 64 // what a number such as 1e9999999 is would take for ever to tell
-	if len(text) > longest || strings.ContainsAny(text, "eEpP") {
-		return 0, errors.New("must be a number of digits and a point")
-	}
-	value, ok := new(big.Rat).SetString(text)
+	value, ok := decimal(text)
 	if !ok {
-		return 0, errors.New("must be a number")
+		return 0, errors.New("must be a number of digits and a point")
 	}
 	value.Mul(value, new(big.Rat).SetInt64(int64(unit)))
 	n := new(big.Int).Quo(value.Num(), value.Denom())
@@ -306,4 +343,14 @@ func timeOf(text string, unit time.Duration) (time.Duration, error) {
 		return 0, fmt.Errorf("must be from 0 to %d years", int(maxTime/(365*24*time.Hour)))
 	}
 	return time.Duration(n.Int64()), nil
+}
+
+// decimal reads a number of digits and a point, with a sign or without.
+func decimal(text string) (*big.Rat, bool) {
+	const longest = 64
+	digits := strings.TrimLeft(text, "+-")
+	if len(text) > longest || len(text)-len(digits) > 1 || strings.Trim(digits, "0123456789.") != "" {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
 }

@@ -415,6 +415,59 @@ func TestRowsLeftOut(t *testing.T) {
 	}
 }
 
+// TestLinesOfTables: a line of a table is a row, whatever quotes are left open in it: the rows behind are there. In
+// what sacct prints quotes mean nothing. Numbers are digits and a point, and no two columns have one name.
+func TestLinesOfTables(t *testing.T) {
+	const head = "\ufeff\"job_id\",submission_time,duration,num_gpu,user\r\n"
+	elastic := func(text string) (*sim.Input, error) { return trace.ElasticFlow(strings.NewReader(text), 1) }
+	slurm := func(text string) (*sim.Input, error) {
+		return trace.Slurm(strings.NewReader(text), trace.Site{Nodes: 1})
+	}
+	const sacct = "\ufeffJobName|JobID|State|Submit|ElapsedRaw|ReqTRES\n"
+	for _, c := range []struct {
+		name, text string
+		read       func(string) (*sim.Input, error)
+		want       string
+		jobs       int
+	}{
+		{"open in the ID", head + "a,0,5,1,u\n\"b,0,5,1,u\nc,0,5,1,u\nd\",0,5,1,u\ne,0,5,1,u\n", elastic, "3  quotes, 5  quotes", 3},
+		{"open in what is not read", head + "a,0,5,1,\"u\nb,0,5,1,u\nc,0,5,1,u\"\n", elastic, "2  quotes, 4  quotes", 1},
+		{"open to the end", head + "a,0,5,1,u\nb,0,5,1,\"u\nc,0,5,1,u\nd,0,5,1,u", elastic, "3  quotes", 3},
+		{"closed", head + "\"a, \"\"b\"\"\",0,5,1,\"u,v\"\r\n\n", elastic, "", 1},
+		{"numbers", head + "a,0x1,5,1,u\nb,0,1/3,1,u\nc,0,1_0,1,u\nd,0,5.,1,u\ne,0,.,1,u\nf,+0.0,.5,1,u\n", elastic, "2 a submission_time, 3 b duration, 4 c duration, 6 e duration", 2},
+		{"slurm", sacct + "\"x|1|COMPLETED|2023-01-01T00:00:00|5|gres/gpu=1\ny\"|2|COMPLETED|2023-01-01T00:00:00|5|gres/gpu=1\n", slurm, "", 2},
+	} {
+		in, err := c.read(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []string
+		for _, l := range in.LeftOut {
+			got = append(got, fmt.Sprintf("%d %s %s", l.Line, l.Job, l.Kind))
+		}
+		if text := strings.Join(got, ", "); text != c.want || len(in.Jobs) != c.jobs {
+			t.Errorf("%s: left out are %s; %d jobs", c.name, text, len(in.Jobs))
+		}
+	}
+	if _, err := elastic("job_id,duration,submission_time,duration,num_gpu\na,1,2,3,1\n"); err == nil || !strings.Contains(err.Error(), `two columns "duration"`) {
+		t.Errorf("error %v", err)
+	}
+	for _, quota := range []string{"0b1", "0o1", "0x1", "1_0", "1/2", "1e1", "-1"} {
+		if _, err := trace.Tenants(strings.NewReader("tenant,quota\na," + quota + "\n")); err == nil {
+			t.Errorf("%s is a quota", quota)
+		}
+	}
+	swf, err := trace.SWF(strings.NewReader("\ufeff; MaxProcs: 8\n1 0 0 9 1 0 0 1 0 0 1 1 1 1 1 1 -1 -1\n"), trace.SWFOptions{})
+	if err != nil || len(swf.Jobs) != 1 {
+		t.Errorf("swf: %v", err)
+	}
+	log, err := trace.PhillyLog(strings.NewReader("\ufeff[]"), trace.Site{Nodes: 1})
+	if err != nil || len(log.Jobs) != 0 {
+		t.Errorf("philly log: %v", err)
+	}
+}
+
 // TestNativeMark: a file that begins with the mark of UTF-8 is one of the native format.
 func TestNativeMark(t *testing.T) {
 	in, err := trace.Read(strings.NewReader("\ufeff{\"trace\":{\"version\":1}}\n{\"node\":{\"id\":\"a\"}}\n"))

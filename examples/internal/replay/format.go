@@ -88,7 +88,7 @@ func formatOf(text *bufio.Reader) (string, error) {
 		return "swf", nil
 	}
 	for _, h := range heads {
-		if hasAll(line, h.columns) {
+		if hasAll(strings.ReplaceAll(line, `"`, ""), h.columns) {
 			return h.format, nil
 		}
 	}

@@ -259,6 +259,23 @@ func TestLeftOutIsListed(t *testing.T) {
 	}
 }
 
+// TestUnwritable: where a page or a folder cannot be written nothing is run for it.
+func TestUnwritable(t *testing.T) {
+	taken := filepath.Join(t.TempDir(), "taken")
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"-page", filepath.Join(taken, "x.html")}, {"-page", filepath.Dir(taken)}, {"-out", filepath.Join(taken, "runs")}} {
+		o, err := parse(append(args, "-jobs", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := NewSweep(o); err == nil || s != nil {
+			t.Errorf("%q: it can be written", args)
+		}
+	}
+}
+
 // TestLateTrace: of a trace whose jobs come long after its zero what is held, and the run-up, are of the time of
 // submission: one GPU that is held from the first submission on is in use all the time.
 func TestLateTrace(t *testing.T) {
@@ -522,6 +539,10 @@ func TestFormats(t *testing.T) {
 		if code := runStill(slices.Replace(all, 2, 3, "-leave-out"), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are") {
 			t.Errorf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
 		}
+	}
+	quoted := "\xef\xbb\xbf\"job_id\",\"submission_time\",\"duration\",\"num_gpu\"\r\n"
+	if format, err := formatOf(bufio.NewReaderSize(strings.NewReader(quoted), headSize)); format != "elasticflow" {
+		t.Errorf("names in quotes are taken for %q, %v", format, err)
 	}
 }
 

@@ -84,8 +84,36 @@ func (r *oneRun) name() string {
 
 // NewSweep reads the traces, and checks of each that each scheduler can run it, or of what is made, at the first load
 // and with the first seed. The others are made and checked as their runs begin, and what cannot be run fails these. What
-// one of the schedulers cannot run is left out for all, or refused.
+// one of the schedulers cannot run is left out for all, or refused; and so is a page or a folder that cannot be written.
 func NewSweep(o *Options) (*Sweep, error) {
+	s, err := newSweep(o)
+	if err == nil {
+		err = o.writable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// writable is why what the runs are to write cannot be written, which they may take hours to come to.
+func (o *Options) writable() error {
+	if o.out != "" {
+		if err := os.MkdirAll(o.out, 0o755); err != nil {
+			return err
+		}
+	}
+	if o.page == "" {
+		return nil
+	}
+	f, err := os.OpenFile(o.page, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func newSweep(o *Options) (*Sweep, error) {
 	s := &Sweep{Options: o}
 	if len(o.seeds) > 1 && !o.byChance() {
 		o.seeds, s.once = o.seeds[:1], true
