@@ -355,14 +355,14 @@ func (k *keptFirsts) forgetOthers(r *Evaluator, ids, others []UnitID) {
 	if len(ids) == 0 || slices.Equal(ids, others) {
 		return
 	}
-	r.among.begin(len(r.units))
+	r.ofUnits.begin(len(r.units))
 	for _, id := range others {
 		if int(id) < len(r.units) { // else it was undone, and its nodes are touched
-			r.among.mark(int32(id))
+			r.ofUnits.mark(int32(id))
 		}
 	}
 	for _, id := range ids {
-		if int(id) < len(r.units) && !r.among.has(int32(id)) {
+		if int(id) < len(r.units) && !r.ofUnits.has(int32(id)) {
 			k.forget(r, []UnitID{id})
 		}
 	}

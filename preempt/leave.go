@@ -90,7 +90,13 @@ func (s *relocator) roomMakers(candidates, movable []UnitID) (lists [][]UnitID, 
 		leaves := func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) }
 		may = func(n int32) bool { return s.mayCome(n) && s.mayTake(n, 1, leaves) }
 	}
-	for _, n := range standing(s.search, movable) {
+	var nodes []int32
+	if len(movable) == len(s.movable) { // these are all that may move
+		nodes = standingIn(s.search, s.moves, s.moves)
+	} else {
+		nodes = standingOn(s.search, movable)
+	}
+	for _, n := range nodes {
 		if over(s.search, 0) {
 			return nil, nil, true
 		}

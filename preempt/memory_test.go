@@ -403,6 +403,20 @@ func TestMemoryOfWhoIsFirst(t *testing.T) {
 	lifeOf(text+" | wait a/w gpu=1 tasks=2 like=4").alikeTake(t, byQuota, []string{"b1+0", "b0+0"}, []string{"c7+0", "c6+0"})
 }
 
+// Who goes first on a node changes with who of a leaf may go: p is protected and excess as long as b uses so much that it
+// stays at its line without p (R9), and once b3 and b4 are gone it does not any more.
+func TestMemoryOfWhoMayGo(t *testing.T) {
+	text := "nodes 10" + strings.Repeat(" 5", 14) + " | queue a quota=20 | queue b quota=15.5 share=15.5 | queue c quota=1 share=1 | queue d quota=0.9 share=0.9"
+	text += " | run b/p gpu=9 on=0 admitted=1 lost=1 | run d/o gpu=1 on=0 lost=99"
+	for n, lost := range []int{9, 9, 1, 1, 5, 5} {
+		text += fmt.Sprintf(" | run b/b%d gpu=3 on=%d admitted=%d lost=%d", n+1, n+1, n+2, lost)
+	}
+	for n := range 8 {
+		text += fmt.Sprintf(" | run c/c%d gpu=3 on=%d admitted=1 lost=50", n, n+7)
+	}
+	lifeOf(text+" | wait a/w gpu=5 tasks=2 like=4").alikeTake(t, byQuota, []string{"b4+0", "b3+0"}, []string{"b6+0", "b5+0"})
+}
+
 // Of what is found out anew again and again the steps are counted once.
 func TestMemoryCountsOnce(t *testing.T) {
 	text := "nodes" + strings.Repeat(" 3", 14) + " | queue a quota=9 | queue b quota=9"

@@ -160,7 +160,7 @@ func (p *picker) sortBySize(candidates []UnitID) {
 	r.sortByStanding(p.sorted)
 	p.sizes = p.sizes[:0]
 	for at, id := range p.sorted {
-		size, whole := r.size(a, r.units[id])
+		size, whole := r.size(a, id)
 		if a.kind == smallest {
 			size, whole = -size, -whole
 		}
@@ -199,15 +199,16 @@ func (p *picker) sortByNumber() bool {
 
 // size is what the unit holds, at the place that is cleared and in all, of the first that is
 // short, or of GPUs.
-func (r *Evaluator) size(a *ask, u *Unit) (here, whole int64) {
+func (r *Evaluator) size(a *ask, id UnitID) (here, whole int64) {
 	for _, res := range a.short {
-		held := u.Charge.Of(res)
+		held := r.charged(id).Of(res)
 		if held == 0 {
 			continue
 		}
-		if len(a.place) == 0 || len(u.Tasks) == 1 {
+		if len(a.place) == 0 || r.state[id].bars&wide == 0 {
 			return held, held
 		}
+		u := r.units[id]
 		for i := range u.Tasks {
 			if slices.Contains(a.place, u.Tasks[i].Place.Node) {
 				here += u.Tasks[i].Charge.Of(res)
@@ -215,7 +216,7 @@ func (r *Evaluator) size(a *ask, u *Unit) (here, whole int64) {
 		}
 		return here, held
 	}
-	return u.GPUs, u.GPUs
+	return r.units[id].GPUs, r.units[id].GPUs
 }
 
 // next is the candidate that goes next, −1 if none may. It stays in the picker

@@ -24,16 +24,26 @@ func (r *Evaluator) protect(leaf int32) {
 	}
 	r.whole[leaf] = false
 	units := r.inLeaf(leaf)
-	sum := make([]int64, len(r.Divided))
 	for _, id := range units {
 		r.state[id].protection = none
-		if r.admit(sum, leaf, r.charged(id), false) {
-			r.state[id].protection = byQuota
-		}
 	}
+	sum := make([]int64, len(r.Divided))
+	r.admitAll(units, sum, false, byQuota)
+	r.admitAll(units, sum, true, byShare)
+}
+
+// admitAll walks the units of a leaf, and protects those not protected yet that still fit under its line. What
+// is charged as one that did not fit does not fit either, as sums only grow.
+func (r *Evaluator) admitAll(units []UnitID, sum []int64, shares bool, as protection) {
+	r.tooMuch.begin(len(r.amounts))
 	for _, id := range units {
-		if r.state[id].protection == none && r.admit(sum, leaf, r.charged(id), true) {
-			r.state[id].protection = byShare
+		u := &r.state[id]
+		switch {
+		case u.protection != none || r.tooMuch.has(u.charge):
+		case r.admit(sum, u.leaf, r.amounts[u.charge], shares):
+			u.protection = as
+		default:
+			r.tooMuch.mark(u.charge)
 		}
 	}
 }

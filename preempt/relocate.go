@@ -84,7 +84,7 @@ func (s *relocator) places(candidates []UnitID) {
 		return
 	}
 	s.goes, s.moves = unitSetOf(s.room, candidates, s.goes), unitSetOf(s.room, movable, s.moves)
-	nodes := standingOn(s.search, candidates, movable)
+	nodes := standingIn(s.search, s.goes, s.moves)
 	switch {
 	case s.ask.Domains != nil && s.ask.Exact:
 		for d, inside := range s.ask.Domains {
@@ -174,8 +174,18 @@ func standing(s *search, ids []UnitID) []int32 {
 	return out
 }
 
-// standingOn is standing of the units of several lists.
-func standingOn(s *search, lists ...[]UnitID) []int32 {
+// standingIn lists the nodes, by position, where units of one of two sets stand.
+func standingIn(s *search, one, other unitSet) (out []int32) {
+	for n := range int32(s.room.Nodes) {
+		if slices.ContainsFunc(s.room.byNode[n], func(id UnitID) bool { return one.has(id) || other.has(id) }) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// standingOn is standing of units that are not marked.
+func standingOn(s *search, ids []UnitID) []int32 {
 	r, count := s.room, 0
 	r.onNodes.begin(r.Nodes)
 	mark := func(n int32) {
@@ -183,15 +193,13 @@ func standingOn(s *search, lists ...[]UnitID) []int32 {
 			count++
 		}
 	}
-	for _, ids := range lists {
-		for _, id := range ids {
-			if n := r.state[id].node; n >= 0 {
-				mark(n)
-				continue
-			}
-			for i := range r.units[id].Tasks {
-				mark(r.units[id].Tasks[i].Place.Node)
-			}
+	for _, id := range ids {
+		if n := r.state[id].node; n >= 0 {
+			mark(n)
+			continue
+		}
+		for i := range r.units[id].Tasks {
+			mark(r.units[id].Tasks[i].Place.Node)
 		}
 	}
 	out := make([]int32, 0, count)
@@ -225,17 +233,19 @@ func (s *relocator) among(units unitSet, nodes []int32) []UnitID {
 func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hope bool) {
 	r := s.room
 	var without *without
+	var ids []UnitID
 	var grow func(of []UnitID, set moverSet)
 	grow = func(of []UnitID, set moverSet) {
 		for i, id := range of {
-			more := moverSet{append(slices.Clip(set.ids), id), set.gpus, set.running}
-			more.gpus = addUpTo(more.gpus, r.units[id].movedGPUs())
+			more := moverSet{gpus: addUpTo(set.gpus, r.units[id].movedGPUs()), running: set.running}
 			if !r.state[id].started {
 				more.running++
 			}
-			if more.running > s.ask.Relocations || len(more.ids) > max(mostMoves, s.ask.Relocations) {
+			if more.running > s.ask.Relocations || len(set.ids) >= max(mostMoves, s.ask.Relocations) {
 				continue
 			}
+			ids = append(append(ids[:0], set.ids...), id)
+			more.ids, r.scratch.ids = cut(r.scratch.ids, ids)
 			if without == nil || !without.noneMove(more.ids) {
 				out = append(out, more)
 			}
@@ -256,11 +266,36 @@ func (s *relocator) moverSets(candidates, movable []UnitID) (out []moverSet, hop
 			grow(here[:min(len(here), fewUnits)], moverSet{})
 		}
 	}
-	slices.SortFunc(out, func(x, y moverSet) int { // those that are equal are the same
-		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
-			slices.CompareFunc(y.ids, x.ids, r.better))
-	})
+	sortMoverSets(r, out)
 	return out, hope || len(out) > 0
+}
+
+// sortMoverSets sorts sets of units that may move, the cheapest first. The units are ranked by standing once, as
+// each is in many sets.
+func sortMoverSets(r *Evaluator, sets []moverSet) {
+	if len(sets) < 2 {
+		return
+	}
+	ids := r.scratch.ranked[:0]
+	r.ofUnits.begin(len(r.units))
+	for i := range sets {
+		for _, id := range sets[i].ids {
+			if r.ofUnits.mark(int32(id)) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	r.sortByStanding(ids)
+	r.scratch.ranked = ids
+	rank := slices.Grow(r.scratch.ranks[:0], len(r.units))[:len(r.units)] // of those units, whatever it says of others
+	for at, id := range ids {
+		rank[id] = int32(at)
+	}
+	r.scratch.ranks = rank
+	slices.SortFunc(sets, func(x, y moverSet) int { // those that are equal are the same
+		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
+			slices.CompareFunc(y.ids, x.ids, func(a, b UnitID) int { return cmp.Compare(rank[a], rank[b]) }))
+	})
 }
 
 // mostFreed bounds what a set of movers frees, by Need: that of the largest units.

@@ -106,8 +106,9 @@ type Evaluator struct {
 	down       [][]int32
 	ratios     []fairshare.Ratio
 	ratioKnown []bool
-	// onNodes are the nodes, ofWorks the workloads, that a bound has counted; among are units, see forgetOthers.
-	onNodes, ofWorks, among marks
+	// onNodes are the nodes, ofWorks the workloads, that a bound has counted, ofUnits the units that a list has;
+	// tooMuch are the numbers of charges, see admitAll.
+	onNodes, ofWorks, ofUnits, tooMuch marks
 	// protectedTaken and looseTaken say by leaf what the search at hand took of it
 	// (R9); takenLeaves are those of which it took something.
 	protectedTaken, looseTaken []bool
@@ -165,6 +166,8 @@ type scratch struct {
 	homeless    []placement.Shape // see taking.homeless
 	held        heldByLeaf        // of takesTooLittle
 	plainly     []UnitID          // of clearPlainly
+	ranked      []UnitID          // of sortMoverSets, as is
+	ranks       []int32           // by unit: where it stands among these
 }
 
 // protection is how a unit is protected (R8).

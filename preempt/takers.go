@@ -102,7 +102,7 @@ type marks struct {
 // begin has none of the numbers below n be marked.
 func (m *marks) begin(n int) {
 	if m.turn++; len(m.at) < n || m.turn < 0 {
-		m.at, m.turn = make([]int32, n), 1
+		m.at, m.turn = make([]int32, n+n/4), 1 // units and workloads come one by one
 	}
 }
 

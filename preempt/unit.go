@@ -393,6 +393,9 @@ func (r *Evaluator) vacate(id UnitID) error {
 // (M4): the best standing first, but of one workload the lower step before the
 // higher, whenever it was admitted.
 func SortToReprieve[T any](units []T, standing func(T) EvictionRank) {
+	if len(units) < 2 {
+		return
+	}
 	var order standingOrder
 	ids, steps := make([]UnitID, len(units)), false
 	for i, u := range units {
