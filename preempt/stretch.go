@@ -31,7 +31,9 @@ func (r *roster) stretchesOf(leaf int32) []stretch {
 // loosen takes note that the units of a workload may be all of it, or not be any more.
 func (r *roster) loosen(work int32) {
 	for id := r.byWork[work]; id >= 0; id = r.state[id].next {
-		r.stretched[r.state[id].leaf] = false
+		u := &r.state[id]
+		r.stretched[u.leaf] = false
+		u.only = u.next < 0 && id == r.byWork[work]
 	}
 }
 
