@@ -484,10 +484,12 @@ func (r *Evaluator) Redraw(c Config) bool {
 // Rights lists the ways in which the preemptor's leaf may reclaim for it
 // (R1), as things stand: by quota, and, unless its whole path is within quota, so
 // that share would bring nothing more, by share.
-func (r *Evaluator) Rights(b *Preemptor, share bool) []Mode {
+func (r *Evaluator) Rights(b *Preemptor, share bool) []Mode { return AppendRights(nil, r, b, share) }
+
+// AppendRights appends what [Evaluator.Rights] lists to some modes.
+func AppendRights(modes []Mode, r *Evaluator, b *Preemptor, share bool) []Mode {
 	top := r.top(b.Leaf)
 	quota, byShare := &ask{Preemptor: b, mode: ReclaimByQuota}, &ask{Preemptor: b, mode: ReclaimByShare}
-	var modes []Mode
 	if r.entitled(quota, b.Leaf) {
 		modes = append(modes, ReclaimByQuota)
 	}

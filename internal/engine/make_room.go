@@ -316,7 +316,7 @@ func (s preempting) modes(it queue.Item, at int16, b *preempt.Preemptor) []preem
 	}
 	reclaims := policy.Reclaim != preempt.NoReclaim && (f.NonPreemptible || !policy.ReclaimNonPreemptibleOnly)
 	if reclaims {
-		modes = append(modes, s.pool.Room.Rights(b, policy.Reclaim == preempt.ByQuotaAndShare)...)
+		modes = preempt.AppendRights(modes, s.pool.Room, b, policy.Reclaim == preempt.ByQuotaAndShare)
 	}
 	if s.mayPreempt(it) {
 		modes = append(modes, preempt.Preempt)
