@@ -330,11 +330,11 @@ func (s *search) stands(l *list) bool {
 		return a.unbounded(r) && plainlyRanked(r, a, l.ids)
 	}
 	id := l.ids[0]
-	u := r.units[id]
-	if r.protectionOf(a, id) != none || r.first(a, id) != lawful || r.classOf(a, u) != l.class[0] {
+	leaf, held := r.state[id].leaf, r.charged(id)
+	if r.protectionOf(a, id) != none || r.first(a, id) != lawful || r.classOf(a, leaf, held) != l.class[0] {
 		return false
 	}
-	return a.excess(r, u) // or another that is goes before it
+	return a.excess(r, leaf, held) // or another that is goes before it
 }
 
 // plain says whether the list of a node that was weighed says by itself whether it

@@ -119,7 +119,7 @@ func (r *Evaluator) withAbove(id UnitID) []UnitID {
 
 func (t *taking) takeOne(id UnitID) bool {
 	r := t.room
-	class := r.classOf(t.ask, r.units[id])
+	class := r.classOf(t.ask, r.state[id].leaf, r.charged(id))
 	if !t.vacate(id) {
 		return false
 	}

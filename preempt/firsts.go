@@ -48,7 +48,7 @@ func firstsOf(s *search, candidates []UnitID) *firsts {
 	r.Effort.Spend(len(one))
 	f := &firsts{rank: make([]int32, len(r.byLeaf)), class: make([]int8, len(r.byLeaf)), best: -1, settled: -1}
 	for _, id := range one {
-		f.class[r.state[id].leaf] = r.classOf(a, r.units[id])
+		f.class[r.state[id].leaf] = r.classOf(a, r.state[id].leaf, r.charged(id))
 	}
 	compare := func(x, y UnitID) int {
 		first, second := r.state[x].leaf, r.state[y].leaf
@@ -88,7 +88,7 @@ func (f *firsts) compare(s *search, x, y UnitID) int {
 		return c
 	}
 	if one.leaf != other.leaf || one.charge != other.charge || one.charge == 0 { // else they are one excess
-		if c := compareBools(s.ask.excess(r, r.units[y]), s.ask.excess(r, r.units[x])); c != 0 {
+		if c := compareBools(s.ask.excess(r, other.leaf, r.charged(y)), s.ask.excess(r, one.leaf, r.charged(x))); c != 0 {
 			return c
 		}
 	}
@@ -142,7 +142,7 @@ func (f *firsts) among(s *search, n int32, here []UnitID) (first, bool) {
 		return first{}, false
 	}
 	u := r.units[id]
-	one := first{id, n, r.classOf(s.ask, u), u.lost(r.Now), int32(len(here)), u.Tasks[0].Milli, u.Tasks[0].Since}
+	one := first{id, n, r.classOf(s.ask, u.Leaf, u.Charge), u.lost(r.Now), int32(len(here)), u.Tasks[0].Milli, u.Tasks[0].Since}
 	if f.kept != nil {
 		f.kept.onNode[n] = one
 	}

@@ -187,7 +187,9 @@ func (s *search) pairs(l *list) []pair {
 func (s *search) lost(l *list) Work {
 	var sum Work
 	for _, id := range l.victims() {
-		sum = sum.Plus(s.room.units[id].lost(s.room.Now))
+		if !s.room.state[id].costless {
+			sum = sum.Plus(s.room.units[id].lost(s.room.Now))
+		}
 	}
 	return sum
 }

@@ -157,9 +157,8 @@ func spares(r *Evaluator, a *ask, id UnitID) bool {
 	if r.Straddle != Spare {
 		return false
 	}
-	u := r.units[id]
-	side, _ := r.sides(a, u.Leaf)
-	return !r.staysOver(a, side, u)
+	side, _ := r.sides(a, r.state[id].leaf)
+	return !r.staysOver(a, side, r.charged(id))
 }
 
 // isBehind says whether a unit has its place behind the preemptor, where that is what the
@@ -180,23 +179,23 @@ func holdsShort(r *Evaluator, a *ask, id UnitID) bool {
 // judge says whether a unit may be taken now: R1, R2, R4, R5 and R9 for a
 // reclaim.
 func (r *Evaluator) judge(a *ask, id UnitID) verdict {
-	u := r.units[id]
-	if r.state[id].bars&budgeted != 0 && !withinBudget(r, u) || a.relocates() && r.protectionOf(a, id) != none {
+	u := &r.state[id]
+	if u.bars&budgeted != 0 && !withinBudget(r, r.units[id]) || a.relocates() && r.protectionOf(a, id) != none {
 		return unlawful
 	}
 	if !a.reclaims() {
-		p := r.state[id].protection
+		p := u.protection
 		if a.kind == looseOnly && p != none || a.kind == notQuota && p == byQuota {
 			return unlawful
 		}
 		return lawful
 	}
-	side, own := r.sides(a, u.Leaf)
-	class := r.class(a, side, u)
+	side, own := r.sides(a, u.leaf)
+	class := r.class(a, side, r.charged(id))
 	if class == 2 || a.byShare() && class > 0 {
 		return unlawful
 	}
-	if !r.mayTake(a, id) || r.Straddle == Spare && !r.staysOver(a, side, u) {
+	if !r.mayTake(a, id) || r.Straddle == Spare && !r.staysOver(a, side, r.charged(id)) {
 		return unlawful
 	}
 	if !r.entitled(a, own) {
@@ -225,18 +224,18 @@ func (r *Evaluator) protectionOf(a *ask, id UnitID) protection {
 
 // mayTake is the either-or of R9, under the order that is tried.
 func (r *Evaluator) mayTake(a *ask, id UnitID) bool {
-	u := r.units[id]
-	excess := a.excess(r, u)
+	leaf := r.state[id].leaf
+	excess := a.excess(r, leaf, r.charged(id))
 	switch {
 	case r.protectionOf(a, id) != none:
-		return excess && a.kind != looseOnly && !r.looseTaken[u.Leaf] && excessInClasses(r, id) &&
-			(!r.protectedTaken[u.Leaf] || a.lasts(r, u))
+		return excess && a.kind != looseOnly && !r.looseTaken[leaf] && excessInClasses(r, id) &&
+			(!r.protectedTaken[leaf] || a.lasts(r, r.units[id]))
 	case excess:
 		return true
 	case a.kind == excessOnly || a.excessOnly:
 		return false
 	}
-	return !r.protectedTaken[u.Leaf]
+	return !r.protectedTaken[leaf]
 }
 
 // lasts says whether the leaf keeps its LQ once a protected unit is gone by share after others,
@@ -289,11 +288,11 @@ func excessInClasses(r *Evaluator, id UnitID) bool {
 	})
 }
 
-// excess says whether the leaf is still at or above its line once the unit is
+// excess says whether a leaf is still at or above its line once a unit that holds some amounts is
 // gone, in something that the preemptor is short of and the unit holds (R9).
-func (a *ask) excess(r *Evaluator, u *Unit) bool {
+func (a *ask) excess(r *Evaluator, leaf int32, held quota.Amounts) bool {
 	for _, res := range a.short {
-		if n := u.Charge.Of(res); n > 0 && r.use(u.Leaf, res)-n >= r.lineOf(u.Leaf, res, a.byShare()) {
+		if n := held.Of(res); n > 0 && r.use(leaf, res)-n >= r.lineOf(leaf, res, a.byShare()) {
 			return true
 		}
 	}
@@ -316,7 +315,7 @@ func (r *Evaluator) note(a *ask, id UnitID) {
 	if !a.reclaims() || !holdsShort(r, a, id) {
 		return
 	}
-	leaf := r.units[id].Leaf
+	leaf := r.state[id].leaf
 	r.takenLeaves = append(r.takenLeaves, leaf)
 	if r.protectionOf(a, id) != none {
 		r.protectedTaken[leaf] = true
@@ -332,16 +331,16 @@ func (r *Evaluator) note(a *ask, id UnitID) {
 
 // staysOver is R4's 'spare': afterwards the side is still at its line in
 // something in which it was over it.
-func (r *Evaluator) staysOver(a *ask, side int32, u *Unit) bool {
-	return slices.ContainsFunc(a.short, func(res int32) bool { return staysOverIn(r, a, side, u, res) })
+func (r *Evaluator) staysOver(a *ask, side int32, held quota.Amounts) bool {
+	return slices.ContainsFunc(a.short, func(res int32) bool { return staysOverIn(r, a, side, held, res) })
 }
 
-func staysOverIn(r *Evaluator, a *ask, side int32, u *Unit, res int32) bool {
+func staysOverIn(r *Evaluator, a *ask, side int32, held quota.Amounts, res int32) bool {
 	line := r.quota(side, res)
 	if a.byShare() {
 		line = max(line, r.share(side, res))
 	}
-	n := u.Charge.Of(res)
+	n := held.Of(res)
 	return n > 0 && r.use(side, res) > line && r.use(side, res)-n >= line
 }
 
@@ -351,8 +350,8 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 	if !a.reclaims() {
 		return c
 	}
-	u := r.units[id]
-	c.Subtree, c.PreemptorSubtree = r.sides(a, u.Leaf)
+	held := r.charged(id)
+	c.Subtree, c.PreemptorSubtree = r.sides(a, r.state[id].leaf)
 	c.Resource = -1
 	line := func(q, res int32) int64 {
 		if a.byShare() {
@@ -361,11 +360,11 @@ func (r *Evaluator) caseOf(a *ask, id UnitID) Justification {
 		return r.quota(q, res)
 	}
 	for _, res := range a.short {
-		n := u.Charge.Of(res)
+		n := held.Of(res)
 		if n == 0 || c.Resource >= 0 || r.use(c.Subtree, res) <= line(c.Subtree, res) || r.use(c.Subtree, res) <= r.quota(c.Subtree, res) {
 			continue
 		}
-		if r.Straddle == Spare && !staysOverIn(r, a, c.Subtree, u, res) {
+		if r.Straddle == Spare && !staysOverIn(r, a, c.Subtree, held, res) {
 			continue // it is another resource by which it may go (R4)
 		}
 		c.Resource = res

@@ -1,6 +1,10 @@
 package preempt
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/allotsched/allot/quota"
+)
 
 // The order of victims (M3): which of two units goes first, by the class of its side and of the
 // queues below it (R3), by their saturation, and within one leaf.
@@ -38,13 +42,15 @@ func (r *Evaluator) sides(a *ask, leaf int32) (victim, own int32) {
 
 // class is R3's: 0 over fair share, 1 over quota, 2 within, for what the victim
 // holds of what the preemptor is short of.
-func (r *Evaluator) class(a *ask, q int32, u *Unit) int8 { return classBy(r, a, q, u, r.quota) }
+func (r *Evaluator) class(a *ask, q int32, held quota.Amounts) int8 {
+	return classBy(r, a, q, held, r.quota)
+}
 
 // classBy is class, within being by the line given.
-func classBy(r *Evaluator, a *ask, q int32, u *Unit, within func(q, res int32) int64) int8 {
+func classBy(r *Evaluator, a *ask, q int32, held quota.Amounts, within func(q, res int32) int64) int8 {
 	class := int8(2)
 	for _, res := range a.short {
-		if u.Charge.Of(res) == 0 {
+		if held.Of(res) == 0 {
 			continue
 		}
 		if use := r.use(q, res); use > within(q, res) {
@@ -57,15 +63,16 @@ func classBy(r *Evaluator, a *ask, q int32, u *Unit, within func(q, res int32) i
 	return class
 }
 
-// classOf is the highest class from the victim's side down to its leaf.
-func (r *Evaluator) classOf(a *ask, u *Unit) int8 {
+// classOf is the highest class from the side of a victim, of which the leaf and what it holds are said, down to that
+// leaf.
+func (r *Evaluator) classOf(a *ask, leaf int32, held quota.Amounts) int8 {
 	if !a.reclaims() {
 		return 0
 	}
-	side, _ := r.sides(a, u.Leaf)
-	class := r.class(a, side, u)
-	for q := u.Leaf; q != side; q = r.parent(q) {
-		class = max(class, classBy(r, a, q, u, func(q, res int32) int64 { return uncut(r, q, res) }))
+	side, _ := r.sides(a, leaf)
+	class := r.class(a, side, held)
+	for q := leaf; q != side; q = r.parent(q) {
+		class = max(class, classBy(r, a, q, held, func(q, res int32) int64 { return uncut(r, q, res) }))
 	}
 	return class
 }
@@ -76,7 +83,7 @@ func (r *Evaluator) compare(a *ask, x, y *Unit) int {
 	if !a.reclaims() {
 		return y.EvictionRank.compare(&x.EvictionRank)
 	}
-	if c := cmp.Compare(r.classOf(a, x), r.classOf(a, y)); c != 0 {
+	if c := cmp.Compare(r.classOf(a, x.Leaf, x.Charge), r.classOf(a, y.Leaf, y.Charge)); c != 0 {
 		return c
 	}
 	if x.Leaf != y.Leaf {
@@ -92,7 +99,7 @@ func compareWithin(r *Evaluator, a *ask, x, y *Unit) int {
 	if c := cmp.Compare(x.Priority, y.Priority); c != 0 {
 		return c
 	}
-	if c := compareBools(a.excess(r, y), a.excess(r, x)); c != 0 {
+	if c := compareBools(a.excess(r, y.Leaf, y.Charge), a.excess(r, x.Leaf, x.Charge)); c != 0 {
 		return c
 	}
 	return y.EvictionRank.compare(&x.EvictionRank)

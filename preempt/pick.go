@@ -270,7 +270,7 @@ func (p *picker) settle(g *group) bool {
 		r.Effort.Spend(1 + r.climb[r.state[g.head].leaf])
 		switch r.judge(a, g.head) {
 		case lawful:
-			if !excessFirst || g.ofPassed || a.excess(r, r.units[g.head]) {
+			if !excessFirst || g.ofPassed || a.excess(r, g.leaf, r.charged(g.head)) {
 				return true
 			}
 			g.passed = append(g.passed, g.head)

@@ -92,8 +92,8 @@ func plainlyRanked(r *Evaluator, a *ask, ids []UnitID) bool {
 // goesNow says whether a reclaim may take a unit as things stand, before any excess that might go before
 // it.
 func goesNow(r *Evaluator, a *ask, id UnitID) bool {
-	u := r.units[id]
-	return r.judge(a, id) == lawful && (!a.exceeds(r, u.Leaf) || a.excess(r, u))
+	leaf := r.state[id].leaf
+	return r.judge(a, id) == lawful && (!a.exceeds(r, leaf) || a.excess(r, leaf, r.charged(id)))
 }
 
 // needed is how many of the units of one node go, the last of a list, to make room for one
@@ -106,11 +106,11 @@ func (f *fit) needed(ids []UnitID) int {
 	r := f.room
 	shape, places := placement.Shape(-1), f.places[:0]
 	for _, id := range slices.Backward(ids) {
-		t := &r.units[id].Tasks[0]
-		if !r.alone(id) || shape >= 0 && t.Shape != shape {
+		u := &r.state[id]
+		if !r.alone(id) || shape >= 0 && u.shape != shape {
 			break
 		}
-		shape, places = t.Shape, append(places, t.Place)
+		shape, places = u.shape, append(places, u.place())
 	}
 	f.places = places
 	n := placement.MustGo(r.Index, f.shape(), shape, places)
@@ -127,20 +127,22 @@ func (f *fit) makesRoom(id UnitID) bool {
 	if f.rooms == nil || !r.alone(id) {
 		return false
 	}
-	t := &r.units[id].Tasks[0]
-	return placement.MakesRoom(r.Index, f.shape(), t.Shape, t.Place)
+	u := &r.state[id]
+	return placement.MakesRoom(r.Index, f.shape(), u.shape, u.place())
 }
 
 // listOf is the list of those who are taken in the order at hand, who are listed so that the last goes first, and of
 // one class.
 func listOf(r *Evaluator, a *ask, ids []UnitID) list {
 	out, own := list{kind: a.kind}, &r.scratch
-	class := r.classOf(a, r.units[ids[0]])
+	class := r.classOf(a, r.state[ids[0]].leaf, r.charged(ids[0]))
 	out.ids, own.ids = cut(own.ids, ids)
 	slices.Reverse(out.ids)
 	out.class, own.classes = cut(own.classes, slices.Repeat([]int8{class}, len(ids)))
 	for _, id := range ids {
-		out.moved = addUpTo(out.moved, r.units[id].GPUs)
+		if !r.state[id].costless {
+			out.moved = addUpTo(out.moved, r.units[id].GPUs)
+		}
 	}
 	return out
 }

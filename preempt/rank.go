@@ -227,7 +227,7 @@ func (s *search) ranked(id UnitID) Ranked {
 	r, a := s.room, s.ask
 	u := r.units[id]
 	r.protect(u.Leaf) // whoever has asked before
-	out := Ranked{Unit: id, Class: Class(r.classOf(a, u)), Protection: Protection(r.state[id].protection)}
+	out := Ranked{Unit: id, Class: Class(r.classOf(a, u.Leaf, u.Charge)), Protection: Protection(r.state[id].protection)}
 	if a.reclaims() {
 		for _, q := range slices.Backward(r.descent(a, u.Leaf)) {
 			out.Queues = append(out.Queues, q)
@@ -292,7 +292,7 @@ func (s *search) unlawfulBy(u *Unit, id UnitID) Fate {
 		return Protected
 	}
 	side, _ := r.sides(a, u.Leaf)
-	switch class := r.class(a, side, u); {
+	switch class := r.class(a, side, u.Charge); {
 	case class == 2 || a.byShare() && class > 0:
 		return WithinLine
 	case !r.mayTake(a, id), a.relocates() && r.protectionOf(a, id) != none:

@@ -118,15 +118,20 @@ type Evaluator struct {
 }
 
 // A unitState is what is asked of many units for one that is taken, side by side in
-// memory.
+// memory: 64 bytes, which are read at once, so that nothing is asked elsewhere of a unit of one task that is
+// weighed and stays.
 type unitState struct {
 	next                 UnitID // of the same workload
 	leaf, priority, work int32
-	node                 int32  // on which all of it stands, where that is one task; else −1
-	charge               int32  // the number of what it is charged, the same of all that share it; 0 is that it is nothing
-	number               int32  // by standing among those of its leaf with a number; 0 is none
+	node                 int32 // on which all of it stands, where that is one task; else −1
+	charge               int32 // the number of what it is charged, the same of all that share it; 0 is that it is nothing
+	number               int32 // by standing among those of its leaf with a number; 0 is none
+	shape                placement.Shape
 	holds                uint64 // resources below 64 that it is charged
+	devices              uint64 // with shape and pipelined: where it stands, as node
 	bars                 bars
+	pipelined            bool
+	costless             bool // moving it moves no GPUs, and no work is lost with it
 	alive                bool
 	taken                bool // in the search at hand
 	moving               bool // in the trial at hand, see Moving
@@ -478,10 +483,12 @@ func (r *Evaluator) Redraw(c Config) bool {
 // Rights lists the ways in which the preemptor's leaf may reclaim for it
 // (R1), as things stand: by quota, and, unless its whole path is within quota, so
 // that share would bring nothing more, by share.
-func (r *Evaluator) Rights(b *Preemptor, share bool) []Mode {
+func (r *Evaluator) Rights(b *Preemptor, share bool) []Mode { return AppendRights(nil, r, b, share) }
+
+// AppendRights appends what [Evaluator.Rights] lists to some modes.
+func AppendRights(modes []Mode, r *Evaluator, b *Preemptor, share bool) []Mode {
 	top := r.top(b.Leaf)
 	quota, byShare := &ask{Preemptor: b, mode: ReclaimByQuota}, &ask{Preemptor: b, mode: ReclaimByShare}
-	var modes []Mode
 	if r.entitled(quota, b.Leaf) {
 		modes = append(modes, ReclaimByQuota)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/internal/radix"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -208,6 +209,24 @@ func (r *roster) rank(leaf int32, s *EvictionRank) int {
 	return from + at
 }
 
+// indexIn is where a unit stands among those of its leaf. Who goes is among the last, so that it is looked for from
+// there, by what is read of the others at once.
+func (r *roster) indexIn(leaf int32, id UnitID) int {
+	list := r.inLeaf(leaf)
+	from, to := len(list), len(list)
+	for step := 1; from > 0; step *= 2 {
+		to, from = from, max(0, from-step)
+		if list[from] == id {
+			return from
+		}
+		if r.better(list[from], id) < 0 {
+			break
+		}
+	}
+	at, _ := slices.BinarySearchFunc(list[from:to], id, r.better)
+	return from + at
+}
+
 // inLeaf lists the leaf's units, the best standing first. Those that it sorts are numbered: it
 // does so once after the first question, so that numbers stand for the standing from then on.
 func (r *roster) inLeaf(leaf int32) []UnitID {
@@ -305,6 +324,19 @@ func (r *roster) better(a, b UnitID) int {
 		return cmp.Compare(x.number, y.number)
 	}
 	return r.units[a].EvictionRank.compare(&r.units[b].EvictionRank)
+}
+
+// place is where all of a unit of one task stands.
+func (u *unitState) place() placement.Place {
+	return placement.Place{Node: u.node, Devices: u.devices, Pipelined: u.pipelined}
+}
+
+// tasks is how many tasks a unit has.
+func (r *roster) tasks(id UnitID) int {
+	if r.state[id].node >= 0 {
+		return 1
+	}
+	return len(r.units[id].Tasks)
 }
 
 // single says whether a unit is all of its workload.

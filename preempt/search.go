@@ -459,8 +459,7 @@ func (s *search) proposal() Proposal {
 	r := s.room
 	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
 	if ids := s.best.ids; len(ids) == 1 && s.best.beside == 0 && s.ask.mode != Consolidate { // nothing goes before it
-		u := r.units[ids[0]]
-		r.Effort.Spend(2 * (len(u.Tasks) + r.climb[u.Leaf])) // as taking it, and putting it back
+		r.Effort.Spend(2 * (r.tasks(ids[0]) + r.climb[r.state[ids[0]].leaf])) // as taking it, and putting it back
 		out.Justifications, r.scratch.cases = cut(r.scratch.cases, []Justification{r.caseOf(s.ask, ids[0])})
 		return out
 	}

@@ -161,7 +161,7 @@ func shieldOf(s *search, id UnitID) (Shield, bool) {
 		return out, u.Priority < a.Priority && (u.Leaf == a.Leaf || r.Scope == WithinPool)
 	case WithinLine:
 		side, _ := r.sides(a, u.Leaf)
-		if out.Line = ShareProtected; r.class(a, side, u) == 2 {
+		if out.Line = ShareProtected; r.class(a, side, u.Charge) == 2 {
 			out.Line = QuotaProtected
 		}
 		return out, true

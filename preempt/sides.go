@@ -86,7 +86,7 @@ func (h *sides) look(p *picker, side int32) bool {
 		return false
 	}
 	r, u := p.t.room, p.head(int(h.first[side]))
-	h.keys[side] = sideKey{r.classOf(p.t.ask, u), r.ratio(r.side[u.Leaf])}
+	h.keys[side] = sideKey{r.classOf(p.t.ask, u.Leaf, u.Charge), r.ratio(r.side[u.Leaf])}
 	return true
 }
 

@@ -247,8 +247,10 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 func (r *Evaluator) stateOf(u *Unit) unitState {
 	out := unitState{leaf: u.Leaf, priority: u.Priority, work: u.Work, node: -1, alive: true, started: u.Started}
 	if len(u.Tasks) == 1 {
-		out.node = u.Tasks[0].Place.Node
+		t := &u.Tasks[0]
+		out.node, out.shape, out.devices, out.pipelined = t.Place.Node, t.Shape, t.Place.Devices, t.Place.Pipelined
 	}
+	out.costless = u.GPUs == 0 && !slices.ContainsFunc(u.Tasks, func(t Task) bool { return t.Milli > 0 })
 	if len(u.Charge) > 0 {
 		out.charge = r.chargeOf(u.Charge)
 	}
@@ -305,7 +307,7 @@ func (r *Evaluator) Forget(id UnitID) {
 func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	u := r.units[id]
 	r.state[id].alive, r.state[id].single = false, false
-	at := r.rank(u.Leaf, &u.EvictionRank)
+	at := r.indexIn(u.Leaf, id)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	r.stretched[u.Leaf] = false
 	for i := range u.Tasks {

@@ -87,6 +87,7 @@ type Taking struct {
 	Preemptor int32 // the preemptor; −1 is none
 	Code      Code
 	Pool      int32
+	Work      int32 // the unit's workload
 	Is        preempt.Justification
 	// Commit is the start that it was taken for.
 	Commit int32
@@ -214,7 +215,7 @@ func (b *Table) LastOf(work int32) int32 { return b.Last[work] - 1 }
 // AddTaking notes a taking as the last of its workload.
 func (b *Table) AddTaking(t Taking) {
 	now, work := int32(len(b.Takings)), t.Unit.Work
-	t.Next = now
+	t.Work, t.Next = work, now
 	if last := b.LastOf(work); last >= 0 {
 		t.Next, b.Takings[last].Next = b.Takings[last].Next, now
 	}

@@ -232,7 +232,7 @@ func (w Difference) nameGrowth(d *cluster.Decision) {
 func (w Difference) writeGone(d *cluster.Decision) {
 	book := w.Room
 	for i := range book.Takings {
-		work := book.Takings[i].Unit.Work
+		work := book.Takings[i].Work
 		if at := book.Last[work]; at > 0 && book.Takings[at-1].Next == int32(i) { // a workload at a time
 			w.writeGoneOf(d, work, int(at)-1)
 		}
@@ -457,7 +457,7 @@ func tookThere(w Difference, t *cluster.Taking, held int32) bool {
 // consolidation: that moves, and what is gone was taken otherwise.
 func whyGone(b *cluster.Table, at int) int {
 	last := at
-	for why := range b.TakingsOf(b.Takings[at].Unit.Work) {
+	for why := range b.TakingsOf(b.Takings[at].Work) {
 		if int(why) <= at && b.Takings[why].Code != cluster.Consolidated {
 			last = int(why)
 		}

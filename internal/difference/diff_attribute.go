@@ -71,7 +71,7 @@ func (w Difference) chainFrom(into []int32, first int32) []int32 {
 	book := w.Room
 	return attribute(into, first, func(at int32) tookFrom {
 		t := &book.Takings[at]
-		return tookFrom{t.Unit.Work, t.Preemptor, t.Commit, t.Code == cluster.Consolidated, t.Next}
+		return tookFrom{t.Work, t.Preemptor, t.Commit, t.Code == cluster.Consolidated, t.Next}
 	}, book.LastOf, w.fateOf)
 }
 
@@ -278,7 +278,7 @@ func basisOf(book *cluster.Table, t cluster.Taking) cluster.Taking {
 	if t.Is.Subtree < 0 || t.Is.Resource >= 0 {
 		return t
 	}
-	for at := range book.TakingsOf(t.Unit.Work) {
+	for at := range book.TakingsOf(t.Work) {
 		if b := &book.Takings[at]; b.Commit == t.Commit && b.Preemptor == t.Preemptor && b.Code == t.Code && b.Is.Resource >= 0 {
 			return *b
 		}
@@ -308,13 +308,13 @@ func (w Difference) madeWay(d *cluster.Decision, a *cluster.Action, t *cluster.T
 // for another or by another right, and moves the case to before the first of
 // them.
 func (w Difference) takenFor(t *cluster.Taking, gone []cluster.TaskPlace) (out []cluster.TaskPlace) {
-	if last := w.Room.LastOf(t.Unit.Work); last < 0 || w.Room.Takings[last].Next == last {
+	if last := w.Room.LastOf(t.Work); last < 0 || w.Room.Takings[last].Next == last {
 		return gone // there is no other
 	}
-	last := w.takenOf(t.Unit.Work).Last
+	last := w.takenOf(t.Work).Last
 	for _, g := range gone {
 		other := t
-		if step, known := w.stepOf(t.Unit.Work, g); known {
+		if step, known := w.stepOf(t.Work, g); known {
 			if int(step) < len(last) && last[step] != cluster.None {
 				other = &w.Room.Takings[last[step]]
 			}
@@ -339,7 +339,7 @@ func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPla
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
-	c.After = c.Before - w.amountOf(t.Unit.Work, form, gone, c.Resource)
+	c.After = c.Before - w.amountOf(t.Work, form, gone, c.Resource)
 	if itself {
 		gain := w.gainOf(t.Preemptor, c.Resource, c.OwnAfter-c.OwnBefore)
 		if in := w.Pools[t.Pool].Tree.Use(int(c.PreemptorSubtree), int(c.Resource)); gain > c.OwnAfter-c.OwnBefore && c.OwnBefore+gain > in {

@@ -66,7 +66,7 @@ func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
 		t := &w.Room.Takings[chain[0]]
 		if t.Preemptor >= 0 && (t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare) {
 			if out.last == nil { // most decisions reclaim nothing
-				out.last = make(map[int32]int32)
+				out.last = make(map[int32]int32, len(d.Actions)-at)
 			}
 			out.add(reclaimer{t.Preemptor, t.Code, t.Is.PreemptorSubtree})
 		}

@@ -43,7 +43,7 @@ func (s behind) stoodThere(t *cluster.Taking) bool {
 		return true
 	}
 	w := s.world
-	k, form := &w.Works[t.Unit.Work], w.Room.Commits[t.Commit].Form
+	k, form := &w.Works[t.Work], w.Room.Commits[t.Commit].Form
 	return slices.ContainsFunc(t.Seats, func(one cluster.Seat) bool {
 		if one.Commit >= 0 {
 			return false

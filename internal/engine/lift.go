@@ -354,7 +354,7 @@ func (s freeStarts) costOfStarts() cost {
 		t := &w.Room.Takings[at]
 		for i := range t.Seats {
 			was := &t.Seats[i]
-			if was.Origin < 0 || slices.ContainsFunc(w.Room.Seats[t.Unit.Work], func(is cluster.Seat) bool {
+			if was.Origin < 0 || slices.ContainsFunc(w.Room.Seats[t.Work], func(is cluster.Seat) bool {
 				return is.Origin == was.Origin && is.Where() == w.Holdings[was.Origin].Where()
 			}) {
 				continue

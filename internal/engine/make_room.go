@@ -316,7 +316,7 @@ func (s preempting) modes(it queue.Item, at int16, b *preempt.Preemptor) []preem
 	}
 	reclaims := policy.Reclaim != preempt.NoReclaim && (f.NonPreemptible || !policy.ReclaimNonPreemptibleOnly)
 	if reclaims {
-		modes = append(modes, s.pool.Room.Rights(b, policy.Reclaim == preempt.ByQuotaAndShare)...)
+		modes = preempt.AppendRights(modes, s.pool.Room, b, policy.Reclaim == preempt.ByQuotaAndShare)
 	}
 	if s.mayPreempt(it) {
 		modes = append(modes, preempt.Preempt)
@@ -387,7 +387,7 @@ func (s preempting) shortOf(d *cluster.Definition, b *preempt.Preemptor) []int32
 	classed := func(r int32) bool {
 		return slices.ContainsFunc(guaranteed, func(a quota.Amount) bool { return p.Classes[int(a.Resource)-p.Plain].Plain == r })
 	}
-	var short []int32
+	short := make([]int32, 0, len(b.Asks)+len(b.Classes))
 	for _, a := range b.Asks {
 		if int(a.Resource) < p.Plain && (p.Divided[a.Resource] || classed(a.Resource)) {
 			short = append(short, a.Resource)
@@ -399,13 +399,13 @@ func (s preempting) shortOf(d *cluster.Definition, b *preempt.Preemptor) []int32
 			short = found
 		}
 	}
-	out := slices.DeleteFunc(slices.Clone(short), func(r int32) bool { return !p.Divided[r] })
+	var classes []int32
 	for _, a := range b.Classes {
 		if slices.Contains(short, p.Classes[int(a.Resource)-p.Plain].Plain) {
-			out = append(out, a.Resource)
+			classes = append(classes, a.Resource)
 		}
 	}
-	return out
+	return append(slices.DeleteFunc(short, func(r int32) bool { return !p.Divided[r] }), classes...)
 }
 
 // placesAlone says whether the unit finds places if it asks for r alone.

@@ -49,21 +49,18 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		return false, nil
 	}
 	tried := false
-	for _, unit := range unitsOf(d, held) {
-		asks, err := s.unitAsks(d, unit, held == nil)
-		if err != nil {
-			return false, err
-		}
+	done, err := s.preempting().anyUnit(d, held, func(add []int32, asks quota.Amounts) (bool, error) {
 		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) {
-			continue
+			return false, nil
 		}
 		tried = true
-		if k.Status != cluster.WaitsForLeavers && !s.isFreeInAll(s.needOf(d, unit.Add)) { // which claims what is leaving, too
-			continue
+		if k.Status != cluster.WaitsForLeavers && !s.isFreeInAll(s.needOf(d, add)) { // which claims what is leaving, too
+			return false, nil
 		}
-		if done, err := s.replaceFor(k, it, slices.Clone(unit.Add), slices.Clone(asks)); done || err != nil {
-			return done, err
-		}
+		return s.replaceFor(k, it, slices.Clone(add), slices.Clone(asks))
+	})
+	if done || err != nil {
+		return done, err
 	}
 	if fresh && tried {
 		if s.unreplaced == nil {
