@@ -273,12 +273,13 @@ func (v *verifier) holder(a *allot.Action, t plannedTask) (verifiedTask, bool) {
 }
 
 // claimGivenUp is why the claim has to be given up, or 0: its place is lost, or
-// what the workload runs and claims is less than its minimum (G1).
+// what the workload runs and claims is less than its minimum (G1), and it has yet to begin: what of a
+// gang has goes on where it moves (M10).
 func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifiedTask) allot.Code {
 	if why := t.node.claimLost(reserving{v}.claiming(w, t.name), t.request, task.devices); why != 0 {
 		return why
 	}
-	if !w.onlyMoves() && (!w.atMinimum(heldTasks) || w.belowLadder()) {
+	if !begunIn(w, t.name) && (!w.atMinimum(heldTasks) || w.belowLadder()) {
 		return allot.ClaimBroken
 	}
 	return 0
@@ -288,7 +289,7 @@ func (v *verifier) claimGivenUp(w *verifiedWorkload, t plannedTask, task verifie
 // places (S7), claims of lost places and claims whose places are free (S4).
 func (v *verifier) leftBehind() {
 	for _, w := range v.workOrder {
-		whole := w.atMinimum(heldTasks) || w.onlyMoves()
+		whole := w.atMinimum(heldTasks)
 		for _, t := range w.source.Tasks {
 			name := taskName{w.source.ID, t.PodSet, t.Index}
 			now, ok := v.placed(t.Phase)[name]
@@ -301,7 +302,7 @@ func (v *verifier) leftBehind() {
 			}
 			switch {
 			case t.Phase == allot.Claimed:
-				if node.claimLost(reserving{v}.claiming(w, name), request, t.Devices) != 0 || !whole {
+				if node.claimLost(reserving{v}.claiming(w, name), request, t.Devices) != 0 || !whole && !hasBegun(&t) {
 					v.fail("actions", ruleClaims, "task %d of pod set %q of %q keeps a claim on node %q that cannot be honoured",
 						t.Index, t.PodSet, name.workload, t.Node)
 				}

@@ -160,10 +160,11 @@ func hasBegun(t *allot.Task) bool {
 	return t.Phase == allot.Running || t.Phase == allot.Claimed && !t.Started.IsZero()
 }
 
-// onlyMoves says whether all that w claims in the state is where tasks move that have begun: below its
-// minimum too what is left of a gang goes on there (M10).
-func (w *verifiedWorkload) onlyMoves() bool {
-	return !slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return !hasBegun(&t) && t.Phase == allot.Claimed })
+// begunIn says whether a task that a workload claims in the state has begun to run.
+func begunIn(w *verifiedWorkload, name taskName) bool {
+	return slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool {
+		return t.Phase == allot.Claimed && t.PodSet == name.podSet && t.Index == name.index && hasBegun(&t)
+	})
 }
 
 // endOf is that of a task of the state, as all that the state has of the workload goes on.

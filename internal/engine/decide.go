@@ -191,6 +191,7 @@ func runPhase(w *cluster.World, d *cluster.Decision, now attempt) error {
 			exposing{s}.noteClaimants()
 		}
 	}
+	taken := len(w.Room.Takings)
 	for passes := 0; ; passes++ {
 		if stopsPasses(w, passes) {
 			d.Work.Stopped = true
@@ -211,7 +212,7 @@ func runPhase(w *cluster.World, d *cluster.Decision, now attempt) error {
 		if err := runPass(w, d); err != nil {
 			return err
 		}
-		if d.Unplain {
+		if d.Unplain || now == beyondLines && len(w.Room.Takings) > taken {
 			return nil
 		}
 		if !(d.Blocked && d.Started) && !d.Again && !d.Restart {

@@ -340,7 +340,8 @@ func (s freeStarts) exchange() error {
 }
 
 // A cost is what starts of this solve have cost those who ran or claimed before, and are not there now: by start
-// whether somebody was taken for it, and the nodes that they have left.
+// whether somebody was taken for its workload, which may have lost those places since and stand elsewhere, and the
+// nodes that they have left.
 type cost struct {
 	starts []bool
 	left   map[int32]bool
@@ -349,7 +350,7 @@ type cost struct {
 // costOfStarts is that of all starts.
 func (s freeStarts) costOfStarts() cost {
 	w := s.world
-	out := cost{make([]bool, len(w.Room.Commits)), make(map[int32]bool)}
+	out, by := cost{make([]bool, len(w.Room.Commits)), make(map[int32]bool)}, make(map[int32]bool)
 	for at := range w.Room.Takings {
 		t := &w.Room.Takings[at]
 		for i := range t.Seats {
@@ -361,9 +362,12 @@ func (s freeStarts) costOfStarts() cost {
 			}
 			out.left[w.Holdings[was.Origin].Node] = true
 			if t.Commit >= 0 && int(t.Commit) < len(out.starts) && w.Room.IsPaidFor(t.Commit) { // it may have come to no start
-				out.starts[t.Commit] = true
+				by[t.Preemptor] = true
 			}
 		}
+	}
+	for c := range out.starts {
+		out.starts[c] = by[w.Room.Commits[c].Work]
 	}
 	return out
 }

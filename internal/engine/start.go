@@ -238,9 +238,9 @@ func (s *Solver) startSmaller(k *cluster.Work, it queue.Item, at int16, add []in
 }
 
 // madeRoom takes note that somebody had to go: what was refused before may be
-// possible now.
+// possible now. Beyond the lines the round begins again with what is within them (M9).
 func (s *Solver) madeRoom() {
-	s.decision.Again = true
+	s.decision.Again, s.decision.Restart = true, s.decision.Restart || s.phase == beyondLines
 	if s.leftover {
 		s.leftover = false
 		s.enqueuing().rearm()

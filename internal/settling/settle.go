@@ -161,18 +161,21 @@ func (w Settling) StartClaims(d *cluster.Decision, held, claims []cluster.Holdin
 			to++
 		}
 		k := &w.Works[claims[from].Work]
-		if w.brokenClaims(k, claims[from:to]) {
-			d.GiveUp(cluster.Unclaim, claims[from:to], cluster.ClaimBroken)
-			for i := range claims[from:to] {
-				x, shape := claimed(&claims[from+i], w.World)
-				_ = x.Give(shape, claims[from+i].Place(w.World)) // it was taken
+		rest := claims[from:to]
+		if broken := w.brokenClaims(k, rest); len(broken) > 0 {
+			d.GiveUp(cluster.Unclaim, broken, cluster.ClaimBroken)
+			for i := range broken {
+				x, shape := claimed(&broken[i], w.World)
+				_ = x.Give(shape, broken[i].Place(w.World)) // it was taken
 			}
-			from = to
+			rest = slices.DeleteFunc(slices.Clone(rest), func(h cluster.Holding) bool { return !h.Begun })
+		}
+		from = to
+		if len(rest) == 0 {
 			continue
 		}
 		var free []cluster.Holding
-		rest := claims[from:to]
-		if !leaves[claims[from].Work] {
+		if !leaves[rest[0].Work] {
 			free, rest = w.freeClaims(k, rest)
 		}
 		if len(free) > 0 {
@@ -183,7 +186,6 @@ func (w Settling) StartClaims(d *cluster.Decision, held, claims []cluster.Holdin
 			held = append(held, h)
 		}
 		waiting = append(waiting, rest...)
-		from = to
 	}
 	for _, list := range [...][]cluster.Holding{held, waiting} {
 		for i := range list {
@@ -244,17 +246,22 @@ func startsNow(h *cluster.Holding, w *cluster.World, x *placement.Index) bool {
 	return x.Take(shape, now) == nil
 }
 
-// brokenClaims says whether what runs and is claimed is below the minimum, and some of it has yet to
-// start: what of a gang ran below its minimum goes on where it moves (M10).
-func (w Settling) brokenClaims(k *cluster.Work, claims []cluster.Holding) bool {
-	if !slices.ContainsFunc(claims, func(h cluster.Holding) bool { return !h.Begun }) {
-		return false
-	}
+// brokenClaims are the claims of a workload that have yet to start, where all that it runs and claims is below the minimum:
+// what of a gang ran below its minimum goes on where it moves (M10).
+func (w Settling) brokenClaims(k *cluster.Work, claims []cluster.Holding) (broken []cluster.Holding) {
 	counts := slices.Clone(w.Live[k.Live].Held)
 	for i := range claims {
 		counts[claims[i].Set]++
 	}
-	return !w.Definition(k, k.Current).Gang.AtMinimum(counts)
+	if w.Definition(k, k.Current).Gang.AtMinimum(counts) {
+		return nil
+	}
+	for i := range claims {
+		if !claims[i].Begun {
+			broken = append(broken, claims[i])
+		}
+	}
+	return broken
 }
 
 // Hold charges one standing or claimed task and notes it in its workload.
