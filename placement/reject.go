@@ -161,7 +161,14 @@ func (x *Index) Reject(s Shape) Rejection {
 	r := Rejection{Ever: sh.ever, Nearest: Miss{Node: -1, Resource: -1}, Free: x.Free(sh.request.Set)}
 	at, last := 0, new(deviceMiss)
 	for v := range x.nodes {
-		m := x.miss(sh, int32(v), last)
+		if last.known && x.missesAlike(sh, int32(v), last) { // which is no nearer
+			if !last.takes {
+				r.Counts[last.at].Nodes++
+			}
+			continue
+		}
+		m := x.miss(sh, int32(v))
+		noted := last.note(sh, &x.nodes[v], &m)
 		if m.Predicate == 0 {
 			continue
 		}
@@ -178,6 +185,9 @@ func (x *Index) Reject(s Shape) Rejection {
 			}
 		}
 		r.Counts[at].Nodes++
+		if noted {
+			last.at = at
+		}
 	}
 	slices.SortFunc(r.Counts, func(a, b Count) int {
 		if a.Predicate != b.Predicate {
@@ -200,23 +210,46 @@ func (m Miss) nearer(n Miss) bool {
 	return mh < nh || mh == nh && ml < nl
 }
 
-// A deviceMiss is what the last node that was looked at lacks of devices, of which none is
-// shared: the next with the same lacks the same.
+// A deviceMiss is a node that lacks nothing but devices, of which none is shared, or that takes the task: the next
+// with the same devices, and with all else, lacks the same.
 type deviceMiss struct {
-	known          bool
+	known, takes   bool
 	layout         int32
 	healthy, whole uint64
-	miss           Miss
+	at             int // where it is counted, if it lacks some
 }
 
-// isOf says whether a node lacks the same.
-func (d *deviceMiss) isOf(nd *node) bool {
-	return d.known && d.layout == nd.layout && d.healthy == nd.healthy && d.whole == nd.whole && nd.shared == 0
+// note takes note of a node, if its miss is such a one.
+func (d *deviceMiss) note(sh *shape, nd *node, m *Miss) bool {
+	switch m.Predicate {
+	case 0, FreeDevices, Fragmented, FreeIsland:
+		if sh.count > 0 && nd.shared == 0 {
+			*d = deviceMiss{true, m.Predicate == 0, nd.layout, nd.healthy, nd.whole, 0}
+			return true
+		}
+	}
+	return false
+}
+
+// missesAlike reports whether the node misses what the last one does.
+func (x *Index) missesAlike(sh *shape, v int32, last *deviceMiss) bool {
+	nd := &x.nodes[v]
+	if last.layout != nd.layout || last.healthy != nd.healthy || last.whole != nd.whole || nd.shared != 0 || sh.banned[nd.kind] != 0 ||
+		nd.slots < 1 || sh.labels.bits != nil && !sh.labels.has(v) {
+		return false
+	}
+	free := x.freeOf(v) // no more than there is
+	for _, a := range sh.amounts {
+		if free[a.Resource] < a.Value {
+			return false
+		}
+	}
+	return x.foreign == nil || !missCount(x, sh, v, new(Miss))
 }
 
 // miss returns the first predicate that fails on a node, or one with the
 // Predicate 0.
-func (x *Index) miss(sh *shape, v int32, last *deviceMiss) Miss {
+func (x *Index) miss(sh *shape, v int32) Miss {
 	nd := &x.nodes[v]
 	m := Miss{Node: v, Resource: -1, Need: 1}
 	banned := sh.banned[nd.kind]
@@ -235,9 +268,9 @@ func (x *Index) miss(sh *shape, v int32, last *deviceMiss) Miss {
 		}
 	case sh.senseless:
 		x.missSense(sh, &m)
-	case (x.foreign != nil || !last.isOf(nd)) && missCount(x, sh, v, &m):
+	case missCount(x, sh, v, &m):
 	case !lacks(&m, Capacity, sh, x.capacityOf(v)):
-		x.missNow(sh, v, &m, last)
+		x.missNow(sh, v, &m)
 	}
 	return m
 }
@@ -279,7 +312,7 @@ func lacks(m *Miss, p Predicate, sh *shape, there []int64) bool {
 }
 
 // missNow fills in what is not free now.
-func (x *Index) missNow(sh *shape, v int32, m *Miss, last *deviceMiss) {
+func (x *Index) missNow(sh *shape, v int32, m *Miss) {
 	nd := &x.nodes[v]
 	switch {
 	case nd.slots < 1:
@@ -287,12 +320,8 @@ func (x *Index) missNow(sh *shape, v int32, m *Miss, last *deviceMiss) {
 	case sh.count == 0 && nd.cpuOnlySlots < 1:
 		m.Predicate, m.Have = CPUOnlySlots, nd.cpuOnlySlots
 	case lacks(m, Resources, sh, x.freeOf(v)):
-	case sh.count == 0:
-	case last.isOf(nd):
-		m.Predicate, m.Have, m.Need = last.miss.Predicate, last.miss.Have, last.miss.Need
-	default:
+	case sh.count > 0:
 		x.missDevices(sh, nd, m)
-		*last = deviceMiss{nd.shared == 0, nd.layout, nd.healthy, nd.whole, *m}
 	}
 }
 

@@ -96,6 +96,9 @@ func (t *Tree) Shortfalls(dst []Shortfall, q int, a Amounts, nonPreemptible bool
 	if uint(q) >= uint(len(t.parent)) || !a.valid(t.resources) {
 		return append(dst, Shortfall{Kind: Malformed, Queue: q, Resource: -1})
 	}
+	if _, ok := t.Check(q, a, nonPreemptible); ok { // as mostly
+		return dst
+	}
 	binds := nonPreemptible && t.quotaBinds
 	for v := int32(q); v != t.pool; v = t.parent[v] {
 		for _, x := range a {

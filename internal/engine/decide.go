@@ -106,9 +106,9 @@ func newSolver(ctx context.Context, w *cluster.World, d *cluster.Decision, index
 	p := w.Pools[index]
 	return &Solver{
 		ctx: ctx, world: w, decision: d, pool: p, index: index,
-		answers: make(map[answered][]cluster.Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]cluster.Verdict, len(p.Parent)),
+		answers: make(map[question][]cluster.Verdict), composed: make([]composition, len(p.Parent)), toldLast: make([][]cluster.Verdict, len(p.Parent)),
 		hopeless: make(map[question][]cluster.Verdict), nodeAnswers: newNodeAnswers(),
-		refusals: make(map[roomQuestion]*refusal), stayed: make(map[roomQuestion]cluster.Memo), served: make(map[servedBy]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]cluster.Verdict),
+		refusals: make(map[question]refusal), stayed: make(map[question]cluster.Memo), served: make(map[servedBy]bool), patient: make(map[int32]bool), ownRefusals: make(map[int32][]cluster.Verdict),
 		placer: p.CountedPlacer(),
 	}
 }
@@ -273,7 +273,7 @@ type Solver struct {
 	promises promises
 
 	// answers are the reasons by question, hopeless those that never end.
-	answers  map[answered][]cluster.Verdict
+	answers  map[question][]cluster.Verdict
 	hopeless map[question][]cluster.Verdict
 	// gathered is scratch of them, slab their memory. By queue composed are those that were
 	// composed last, toldLast why room was refused last.
@@ -302,9 +302,9 @@ type Solver struct {
 	// refusals are why no room was made, by question, and of workloads that
 	// hold something; told collects them.
 	bounding
-	refusals    map[roomQuestion]*refusal
-	stayed      map[roomQuestion]cluster.Memo // when nobody made way who stands behind it
-	served      map[servedBy]bool             // who has been served by that right, and by whom
+	refusals    map[question]refusal
+	stayed      map[question]cluster.Memo // when nobody made way who stands behind it
+	served      map[servedBy]bool         // who has been served by that right, and by whom
 	ownRefusals map[int32][]cluster.Verdict
 	told        []cluster.Verdict
 	shortfalls  []quota.Shortfall

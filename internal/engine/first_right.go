@@ -89,7 +89,8 @@ func (s behind) take(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	held := w.CountsOf(k)
-	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, int32(s.phase), it.Stage > 0}
+	asked := questionOf(f, at)
+	asked.above, asked.priority = it.Stage > 0, int32(s.phase) // in its place: no priority counts here
 	if held == nil && !promised && s.stayed[asked].Stands(p) {
 		s.decision.Work.Remembered++
 		return false, nil

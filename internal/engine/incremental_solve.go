@@ -238,7 +238,7 @@ func (t *Incremental) takeBackSolve() error {
 		} else {
 			q.solver.refused = solverAt(w, int32(i)).refused
 		}
-		maps.DeleteFunc(q.solver.refusals, func(_ roomQuestion, r *refusal) bool { return r.patient || !r.stands(q.solver) })
+		maps.DeleteFunc(q.solver.refusals, func(_ question, r refusal) bool { return r.patient || !r.stands(q.solver) })
 		w.Loops[i] = answering{q.solver}
 		p.Demand = m.demand
 		if !was.decision.Redivided {

@@ -16,19 +16,19 @@ const roomChoices = 8
 // nothing changes in the pool.
 type refusal struct {
 	cluster.Memo
-	reasons []cluster.Verdict
 	// untold: a bound refused it, and the reasons are found out when they are
 	// asked for; then item is whose they are. silent: there are no others, as long as
 	// it stands.
 	untold, silent bool
-	item           queue.Item
 	// searched: it was looked for, beside what was promised then, or not yet, as it is patient; made is how many
 	// promises there had been made.
 	searched bool
-	made     int32
 	// patient: it makes no room as it will start in what is free, which others may take (Q4). Whom that is
 	// said of is known to one decision alone, so that the next one asks again.
 	patient bool
+	made    int32
+	reasons []cluster.Verdict
+	item    queue.Item
 }
 
 // stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
@@ -51,9 +51,9 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		return false, nil
 	}
 	held := w.CountsOf(k)
-	asked := roomQuestion{question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}, f.Priority, it.Stage > 0}
-	known := s.refusals[asked]
-	if held == nil && known != nil && known.stands(s.Solver) {
+	asked := questionOf(f, at)
+	asked.above = it.Stage > 0
+	if known := s.refusals[asked]; held == nil && known.stands(s.Solver) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
@@ -72,7 +72,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		if s.ownAlone {
 			until = cluster.Memo{} // others that ask the same may be helped
 		}
-		s.refusals[asked] = &refusal{
+		s.refusals[asked] = refusal{
 			Memo: until, reasons: s.diagnosis().shared(f.Queue, s.told), untold: s.untold, silent: s.untold && s.mute, item: it,
 			searched: searched, made: s.promises.made, patient: patient,
 		}
@@ -81,14 +81,6 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		s.ownRefusals[it.ID] = slices.Clone(s.told)
 	}
 	return made, err
-}
-
-// A roomQuestion is what an answer of makeRoom depends on, while nothing is
-// held.
-type roomQuestion struct {
-	question
-	priority int32
-	above    bool
 }
 
 // makeRoomForAny tries the units that may start next, in order of preference.

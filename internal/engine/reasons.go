@@ -135,19 +135,20 @@ func isBelow(w *cluster.World, work int32) bool {
 	return !d.Gang.AtMinimum(running)
 }
 
-// A question is what the reasons of a workload that holds nothing depend on:
-// workloads with equal questions share the answer.
+// A question is what the reasons of a workload that holds nothing depend on, and whether
+// room is made for it: workloads with equal questions share the answer. It is the key of maps
+// that are asked for every workload that waits, and has no gaps, which would cost time there.
 type question struct {
 	definition, queue, blocker int32
+	priority                   int32 // which decides whom it may preempt
 	form                       int16
 	nonPreemptible             bool
+	above                      bool // room is to be made for what is above its minimum
 }
 
-// forRoom is the question without who stands in the way, by which refusals of
-// room are kept.
-func (q question) forRoom() question {
-	q.blocker = cluster.None
-	return q
+// questionOf is the question of a workload in a form, whom nobody stands in the way.
+func questionOf(f *cluster.Form, at int16) question {
+	return question{f.Definition, f.Queue, cluster.None, f.Priority, at, f.NonPreemptible, false}
 }
 
 // explain tells why form f of workload i does not start now.
@@ -155,37 +156,28 @@ func (s diagnosis) explain(i int32, f int16) ([]cluster.Verdict, error) {
 	w := s.world
 	k := &w.Works[i]
 	form := w.FormOf(k, f)
-	asked := question{form.Definition, form.Queue, cluster.None, f, form.NonPreemptible}
-	priority := form.Priority
+	asked := questionOf(form, f)
 	asked.blocker = s.enqueuing().keptOff(i, f) // it had its turn, on used nodes only
 	if asked.blocker == cluster.None && !s.wasTried(i, f) {
 		asked.blocker = s.enqueuing().stoppedBy(i, f)
 	}
-	fresh, key := !w.Holds(k), answered{asked, priority, s.promising().ratherWaits(i)}
-	if fresh {
-		if known, ok := s.answers[key]; ok {
+	shared := !w.Holds(k) && !s.promising().ratherWaits(i) // for its own promise it makes no room (B4)
+	if shared {
+		if known, ok := s.answers[asked]; ok {
 			return known, nil
 		}
 	}
-	reasons, composed, err := s.answer(i, priority, asked, w.CountsOf(k))
-	if err == nil && fresh && !composed { // else it is as quick to compose them again
-		s.answers[key] = reasons
+	reasons, composed, err := s.answer(i, asked, w.CountsOf(k))
+	if err == nil && shared && !composed { // else it is as quick to compose them again
+		s.answers[asked] = reasons
 	}
 	return reasons, err
-}
-
-// An answered is a question, the priority, which decides whom it may preempt, and
-// whether it makes no room as it rather waits for what it is promised (B4).
-type answered struct {
-	question
-	priority    int32
-	ratherWaits bool
 }
 
 // answer works the reasons out: if it can never run, only why; else every
 // bound it meets, what of it finds no place, and who it may not pass. It says whether
 // they were composed before, of a workload of the queue that lacks the same.
-func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reasons []cluster.Verdict, before bool, err error) {
+func (s diagnosis) answer(i int32, asked question, held []int32) (reasons []cluster.Verdict, before bool, err error) {
 	p := s.pool
 	d := &p.Definitions[asked.definition]
 	unit, first := d.Gang.First(held)
@@ -212,7 +204,7 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reas
 	}
 	alone := len(reasons) > 0 || held != nil || asked.blocker != cluster.None || len(s.exposures) > 0 || s.choicesCut(d, held)
 	lack, common := s.lackOf(i, asked, d, unit)
-	why, err := s.whyNoRoom(i, priority, asked, held)
+	why, err := s.whyNoRoom(i, asked, held)
 	if err != nil {
 		return nil, false, err
 	}

@@ -13,7 +13,8 @@ import (
 // impossible says why the form could not start even on the empty cluster with
 // no use in any queue; nothing if it could.
 func (s diagnosis) impossible(f *cluster.Form, at int16) ([]cluster.Verdict, error) {
-	asked := question{f.Definition, f.Queue, cluster.None, at, f.NonPreemptible}
+	asked := questionOf(f, at)
+	asked.priority = 0 // it has no say in what could never be
 	if known, ok := s.hopeless[asked]; ok {
 		return known, nil
 	}

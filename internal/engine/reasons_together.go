@@ -62,17 +62,19 @@ func appendNamed(reasons, lack []cluster.Verdict, asked question) []cluster.Verd
 
 // whyNoRoom is why no room is made for the workload; nothing where it has not come to that, or where it has been
 // promised something since for which it rather waits (B4).
-func (s diagnosis) whyNoRoom(i, priority int32, asked question, held []int32) ([]cluster.Verdict, error) {
-	switch told := s.refusals[roomQuestion{asked.forRoom(), priority, false}]; {
+func (s diagnosis) whyNoRoom(i int32, asked question, held []int32) ([]cluster.Verdict, error) {
+	switch {
 	case asked.blocker != cluster.None, s.promising().ratherWaits(i):
 		return nil, nil
 	case held != nil:
 		return shielded(s.Solver, s.ownRefusals[i]), nil
-	case told != nil:
-		why, err := s.preempting().toldOf(told)
-		return shielded(s.Solver, why), err
 	}
-	return nil, nil
+	refused, known := s.refusals[asked]
+	if !known {
+		return nil, nil
+	}
+	why, err := s.preempting().toldOf(asked, &refused)
+	return shielded(s.Solver, why), err
 }
 
 // addStopped adds what stops the workload beside that: what it would expose, and who stands before it.

@@ -138,8 +138,8 @@ func (s preempting) lowestOf() int32 {
 	return l.priority
 }
 
-// toldOf are the reasons of a refusal.
-func (s preempting) toldOf(r *refusal) ([]cluster.Verdict, error) {
+// toldOf are the reasons of the refusal of a question.
+func (s preempting) toldOf(asked question, r *refusal) ([]cluster.Verdict, error) {
 	if !r.untold || r.silent && r.stands(s.Solver) {
 		return r.reasons, nil
 	}
@@ -151,5 +151,6 @@ func (s preempting) toldOf(r *refusal) ([]cluster.Verdict, error) {
 		err = errUnsound // the bound was none
 	}
 	r.reasons, r.untold = slices.Clone(s.told), false
+	s.refusals[asked] = *r
 	return r.reasons, err
 }
