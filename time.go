@@ -115,7 +115,14 @@ type PlannedReservation struct {
 // and have users say how long their work takes (Workload.Duration), or queues what is usual
 // (Durations.Default): work without a duration passes no promise. The first ten gangs have a time and
 // places kept. A promise of what a queue borrows yields to work within the quota of another (B4). A TimeLimit
-// that the host enforces is surer than a duration: with limits TrustDurations may be left out.
+// that the host enforces is surer than a duration: with limits TrustDurations may be left out. A gang of which tasks
+// run is promised nothing for those that it lacks.
+//
+// Where few gangs are large and wait for days behind the others, give them a priority of their own, and promise from
+// that up; where durations are users' guesses, Evictable serves better than trust in them, as what passes then never
+// keeps a promise from coming earlier, and is evicted when its time has come:
+//
+//	policy.Reserve = allot.ReservePolicy{Backfill: queue.EASY, Depth: 10, FromPriority: quota.Of(1), Evictable: true}
 type ReservePolicy struct {
 	// Backfill is how work may pass those that wait (B3); zero promises nothing.
 	Backfill queue.Backfill `json:"backfill,omitzero"`

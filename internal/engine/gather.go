@@ -394,11 +394,11 @@ func (s promising) overHeld(p *promise) *cluster.Verdict {
 		v = v.Counting(r.MaxHold/cluster.Second, (p.at-s.world.Now+cluster.Second-1)/cluster.Second)
 		return &v
 	}
-	return s.overMost(p, s.idle(append(s.othersThan(p), p)...))
+	return s.gathering().overMost(p, s.idle(append(s.gathering().othersThan(p), p)...))
 }
 
 // overMost is why so much may not be idle for a promise and all others, in milli of devices; nil is that it may.
-func (s promising) overMost(p *promise, idle int64) *cluster.Verdict {
+func (s gathering) overMost(p *promise, idle int64) *cluster.Verdict {
 	most := s.pool.Policy.Reserve.MaxHeld
 	if idle <= most {
 		return nil
@@ -409,7 +409,7 @@ func (s promising) overMost(p *promise, idle int64) *cluster.Verdict {
 }
 
 // othersThan are all promises but one.
-func (s promising) othersThan(p *promise) []*promise {
+func (s gathering) othersThan(p *promise) []*promise {
 	return slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool { return other == p })
 }
 

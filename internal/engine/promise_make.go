@@ -43,7 +43,7 @@ func (s promising) promise(order *queue.Queues, leaf int, it queue.Item) error {
 // mayPromise says whether the workload is one of those to whom the pool promises anything,
 // by what is known of it alone.
 func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
-	if !s.laying().isOfThose(k, it.Form) || !s.hasWaited(k) {
+	if !s.laying().isOfThose(k, it.Form) || !s.laying().hasWaited(k) {
 		return false
 	}
 	may := s.laying().mayBeOneMore(&promise{work: it.ID, form: it.Form, entitled: s.phase == withinLines})
@@ -52,7 +52,7 @@ func (s promising) mayPromise(k *cluster.Work, it queue.Item) bool {
 }
 
 // hasWaited says whether a workload has waited for as long as it has to before it is promised anything.
-func (s promising) hasWaited(k *cluster.Work) bool {
+func (s laying) hasWaited(k *cluster.Work) bool {
 	return cluster.TimeAfter(waitingSince(k, s.world), s.pool.Policy.Reserve.After) <= max(s.world.Now, 0)
 }
 

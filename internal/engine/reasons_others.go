@@ -200,7 +200,7 @@ func (s telling) heldTooMuch(i int32, f int16) *cluster.Verdict {
 	w, r := s.world, &s.pool.Policy.Reserve
 	k := &w.Works[i]
 	bounded := r.MaxHeld != math.MaxInt64 || r.MaxHold != math.MaxInt64
-	if !reserves(s.pool) || !bounded || s.of(i) != nil || !s.wasTried(i, f) || !s.laying().isOfThose(k, f) || !s.hasWaited(k) {
+	if !reserves(s.pool) || !bounded || s.of(i) != nil || !s.wasTried(i, f) || !s.laying().isOfThose(k, f) || !s.laying().hasWaited(k) {
 		return nil
 	}
 	it := wholeItem(w, i, f)

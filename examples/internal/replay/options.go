@@ -43,6 +43,8 @@ type Options struct {
 	resume    bool
 	// estimates is the kind of them that jobs are given; empty leaves them their own.
 	estimates string
+	// large is how many GPUs a job asks at the least that has priority 1; 0 leaves jobs their own.
+	large int64
 	// ListAll: of a trace that is refused all that cannot be run is listed, and not the first of it.
 	ListAll bool
 }
@@ -55,6 +57,7 @@ func NewOptions(flags *flag.FlagSet) *Options {
 	flags.StringVar(&o.said.seeds, "seeds", "1", "the `seeds` of made traces and of faults, such as 1,4 or 1-3")
 	flags.StringVar(&o.said.loads, "loads", "100", "the loads in `percent`: of a trace's own, or for a made one of the cluster")
 	flags.StringVar(&o.estimates, "estimates", "", "what jobs are thought to take, instead of what a trace says, of `kind` "+strings.Join(trace.EstimateKinds(), ", ")+":\nthe truth, twice as long, or as users say it, drawn by the seed")
+	flags.Int64Var(&o.large, "large", 0, "jobs of so `many` GPUs or more have priority 1, for a -policy-file that heeds it; 0 leaves all as they are")
 	flags.BoolVar(&o.faults, "faults", false, "nodes, GPUs and tasks fail, users give up, quotas change")
 	flags.BoolVar(&o.costs, "costs", false, "starts take 40 s, stops 30 s, checkpoints 20 s every half hour, and work since then is lost;\nwithout it all of that is free")
 	o.verify, o.reasons = bySize, bySize
@@ -114,6 +117,9 @@ func (o *Options) check() error {
 	}
 	if o.estimates != "" && !slices.Contains(trace.EstimateKinds(), o.estimates) {
 		return fmt.Errorf("-estimates must be one of %s, is %q", strings.Join(trace.EstimateKinds(), ", "), o.estimates)
+	}
+	if o.large < 0 {
+		return fmt.Errorf("-large must not be negative, is %d", o.large)
 	}
 	if o.resume && o.out == "" {
 		return fmt.Errorf("-resume needs -out")

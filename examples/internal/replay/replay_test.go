@@ -937,3 +937,40 @@ func TestPhilly(t *testing.T) {
 		t.Errorf("the page has %d bytes, %v", len(page), err)
 	}
 }
+
+// TestLarge: the jobs of so many GPUs have priority 1, counted over all their tasks, and the others what they had.
+func TestLarge(t *testing.T) {
+	input := func(args ...string) *sim.Input {
+		o, err := parse(append(args, "-mix", "gangs", "-jobs", "200", "-nodes", "9"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := o.input(nil, 1, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	as, is := input(), input("-large", "8")
+	large := 0
+	for i := range is.Jobs {
+		w := is.Jobs[i].Workload
+		gpus := 0
+		for _, p := range w.PodSets {
+			gpus += p.Count * p.Request.GPU.Count
+		}
+		want := as.Jobs[i].Workload.Priority
+		if gpus >= 8 {
+			want, large = 1, large+1
+		}
+		if w.Priority != want {
+			t.Errorf("%s of %d GPUs has priority %d", w.ID, gpus, w.Priority)
+		}
+	}
+	if large == 0 || large == len(is.Jobs) {
+		t.Errorf("%d of %d jobs are large", large, len(is.Jobs))
+	}
+	if _, err := parse([]string{"-large", "-1"}); err == nil {
+		t.Error("fewer than none are taken")
+	}
+}

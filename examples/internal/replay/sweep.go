@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -189,6 +190,9 @@ func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input,
 	if err == nil && o.estimates != "" {
 		in, err = trace.Estimated(in, o.estimates, seed)
 	}
+	if err == nil && o.large > 0 {
+		in = withLarge(in, o.large)
+	}
 	if err == nil && o.faults {
 		in, err = withFaults(in, seed)
 	}
@@ -200,6 +204,23 @@ func (o *Options) input(own *sim.Input, seed uint64, load int64) (in *sim.Input,
 		all = append(all, o.settings(scheduler, seed))
 	}
 	return sim.Sound(in, all...)
+}
+
+// withLarge is an input in which the jobs of so many GPUs or more have priority 1.
+func withLarge(in *sim.Input, gpus int64) *sim.Input {
+	out := *in
+	out.Jobs = slices.Clone(in.Jobs)
+	for i := range out.Jobs {
+		w, asks := &out.Jobs[i].Workload, int64(0)
+		for k := range w.PodSets {
+			p := &w.PodSets[k]
+			asks += int64(min(max(p.Count, 0), math.MaxInt32)) * int64(min(max(p.Request.GPU.Count, 0), 64))
+		}
+		if asks >= gpus {
+			w.Priority = 1
+		}
+	}
+	return &out
 }
 
 // settings are what the flags say of a run, whatever its input.
