@@ -422,6 +422,7 @@ func TestRejectNodesWithTheSameDevices(t *testing.T) {
 	}
 	nodes := []Node{
 		like(func(*Node) {}),
+		like(func(n *Node) { n.Devices[1].Model = 7 }),
 		like(func(n *Node) { n.Slots = 2 }),
 		like(func(n *Node) { n.Labels = nil }),
 		like(func(n *Node) { n.Cordoned = true }),
@@ -429,7 +430,6 @@ func TestRejectNodesWithTheSameDevices(t *testing.T) {
 		like(func(n *Node) { n.Capacity = []int64{4} }),
 		like(func(n *Node) { n.Devices[0].Foreign = 1000 }),
 		like(func(n *Node) { n.Devices[1].Unhealthy = true }),
-		like(func(n *Node) { n.Devices[1].Model = 7 }),
 		like(func(n *Node) { n.Devices = gpus(4) }),
 		like(func(*Node) {}),
 	}
