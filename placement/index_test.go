@@ -411,6 +411,58 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// Nodes with the same devices that are in use are counted alike only where all else is alike: the rejection by many is that
+// by each of them.
+func TestRejectNodesWithTheSameDevices(t *testing.T) {
+	like := func(change func(n *Node)) Node {
+		n := plain(gpus(2), 10)
+		n.Labels = map[string]string{"zone": "a"}
+		change(&n)
+		return n
+	}
+	nodes := []Node{
+		like(func(*Node) {}),
+		like(func(n *Node) { n.Devices[1].Model = 7 }),
+		like(func(n *Node) { n.Slots = 2 }),
+		like(func(n *Node) { n.Labels = nil }),
+		like(func(n *Node) { n.Cordoned = true }),
+		like(func(n *Node) { n.Taints = []Taint{{Key: "k", Effect: NoSchedule}} }),
+		like(func(n *Node) { n.Capacity = []int64{4} }),
+		like(func(n *Node) { n.Devices[0].Foreign = 1000 }),
+		like(func(n *Node) { n.Devices[1].Unhealthy = true }),
+		like(func(n *Node) { n.Devices = gpus(4) }),
+		like(func(*Node) {}),
+	}
+	ask := Request{Set: -1, Devices: 2, Milli: 1000, Amounts: amounts(0, 5), Selector: &Selector{Labels: map[string]string{"zone": "a"}}}
+	one := Request{Set: -1, Devices: 1, Milli: 1000}
+	fill := func(x *Index, v int32, n *Node) {
+		for d := range min(2, len(n.Devices)) {
+			if !n.Devices[d].Unhealthy && n.Devices[d].Foreign == 0 {
+				mustTake(t, x, one, Place{Node: v, Devices: 1 << d})
+			}
+		}
+	}
+	x, want := mustIndex(t, nodes...), make(map[Count]int)
+	for v := range nodes {
+		fill(x, int32(v), &nodes[v])
+		alone := mustIndex(t, nodes[v])
+		fill(alone, 0, &nodes[v])
+		for _, c := range alone.Reject(alone.Shape(ask)).Counts {
+			want[Count{c.Predicate, c.Resource, 0}] += c.Nodes
+		}
+	}
+	got := make(map[Count]int)
+	for _, c := range x.Reject(x.Shape(ask)).Counts {
+		got[Count{c.Predicate, c.Resource, 0}] = c.Nodes
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(want) < 7 {
+		t.Errorf("turned away by %v alone", want)
+	}
+}
+
 // Equal requests are one shape, however they are written; the caller's data is
 // copied.
 func TestShapeInterning(t *testing.T) {
