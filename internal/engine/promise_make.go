@@ -212,11 +212,12 @@ func (s laying) inTime(p *promise) bool {
 	}
 	s.forgoing().giveUp(p.stays)
 	again.cause = nil
+	was := p.at
 	*p = again
 	broken := s.layBack(lifted, p)
 	s.changed()
 	s.allElsewhere(broken)
-	return true
+	return p.at < was // it may have had to yield to one of those again
 }
 
 // isLate says whether a promise is later than the state has it, and than now.
