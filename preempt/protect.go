@@ -28,13 +28,13 @@ func (r *Evaluator) protect(leaf int32) {
 		r.state[id].protection = none
 	}
 	sum := make([]int64, len(r.Divided))
-	r.admitAll(units, sum, false, byQuota)
-	r.admitAll(units, sum, true, byShare)
+	admitAll(r, units, sum, false, byQuota)
+	admitAll(r, units, sum, true, byShare)
 }
 
 // admitAll walks the units of a leaf, and protects those not protected yet that still fit under its line. What
 // is charged as one that did not fit does not fit either, as sums only grow.
-func (r *Evaluator) admitAll(units []UnitID, sum []int64, shares bool, as protection) {
+func admitAll(r *Evaluator, units []UnitID, sum []int64, shares bool, as protection) {
 	r.tooMuch.begin(len(r.amounts))
 	for _, id := range units {
 		u := &r.state[id]
