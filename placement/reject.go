@@ -161,7 +161,7 @@ func (x *Index) Reject(s Shape) Rejection {
 	r := Rejection{Ever: sh.ever, Nearest: Miss{Node: -1, Resource: -1}, Free: x.Free(sh.request.Set)}
 	at, last := 0, new(deviceMiss)
 	for v := range x.nodes {
-		if last.known && x.missesAlike(sh, int32(v), last) { // which is no nearer
+		if last.known && last.isAlike(x, sh, int32(v)) { // which is no nearer
 			if !last.takes {
 				r.Counts[last.at].Nodes++
 			}
@@ -231,10 +231,10 @@ func (d *deviceMiss) note(sh *shape, nd *node, m *Miss) bool {
 	return false
 }
 
-// missesAlike reports whether the node misses what the last one does.
-func (x *Index) missesAlike(sh *shape, v int32, last *deviceMiss) bool {
+// isAlike reports whether another node misses what this one does.
+func (d *deviceMiss) isAlike(x *Index, sh *shape, v int32) bool {
 	nd := &x.nodes[v]
-	if last.layout != nd.layout || last.healthy != nd.healthy || last.whole != nd.whole || nd.shared != 0 || sh.banned[nd.kind] != 0 ||
+	if d.layout != nd.layout || d.healthy != nd.healthy || d.whole != nd.whole || nd.shared != 0 || sh.banned[nd.kind] != 0 ||
 		nd.slots < 1 || sh.labels.bits != nil && !sh.labels.has(v) {
 		return false
 	}

@@ -1,8 +1,8 @@
 // Package radix sorts many numbers by their digits, in time in how many there are and how far they are apart,
 // which of tens of thousands is a fifth of what a comparison sort takes.
 //
-// Who sorts something else by a few integers packs them into a number, above the place of that in its list, which
-// is then read off the number again:
+// To sort something else by a few integers, a caller packs them into a number, above the place that each has in its
+// list, which is then read off the number again:
 //
 //	for i := range all {
 //		numbers[i] = uint64(all[i].age-youngest)<<bits | uint64(i)
