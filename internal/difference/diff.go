@@ -410,8 +410,9 @@ func lastFirst(w Difference, parts []takenPart) {
 }
 
 // whyLost is the last taking that took what was held before, up to that at 'at', if it was no
-// consolidation: that moves. If none is known to have, it is the last of the workload; so it is
-// of what was moved to the place of its like, and starts nowhere else. A taking elsewhere, for a
+// consolidation: that moves, and starts by the same name. If none is known to have, it is the last of the workload; so
+// it is of what was moved to the place of its like, and of what has lost the place to which it was moved: that starts
+// nowhere else, though others of its pod set do. A taking elsewhere, for a
 // workload that stays where it was in the end, has cost it nothing.
 func (w Difference) whyLost(held int32, at int) int {
 	book, last, gone := w.Room, cluster.None, cluster.None
@@ -428,7 +429,9 @@ func (w Difference) whyLost(held int32, at int) int {
 	if gone != cluster.None {
 		return gone
 	}
-	if last != cluster.None && slices.ContainsFunc(book.Seats[h.Work], func(s cluster.Seat) bool { return s.Set == h.Set && cluster.StartsFresh(s) }) {
+	if last != cluster.None && slices.ContainsFunc(book.Seats[h.Work], func(s cluster.Seat) bool {
+		return s.Set == h.Set && s.Index == h.Index && cluster.StartsFresh(s)
+	}) {
 		return last
 	}
 	return whyGone(book, at)

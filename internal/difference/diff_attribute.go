@@ -288,17 +288,26 @@ func basisOf(book *cluster.Table, t cluster.Taking) cluster.Taking {
 
 // madeWay are the tasks that a taking is told with: those that the action takes away or, where
 // these hold nothing of what was reclaimed, all of the unit as it was before the solve, what it
-// claimed too: it was taken as one, and what of it holds that is told by an action of its own, or
-// has come back to where it was (M4).
+// claimed too, also where that claim has since become a start elsewhere: it was taken as one, and what of it holds that
+// is told by an action of its own, or has come back to where it was (M4).
 func (w Difference) madeWay(d *cluster.Decision, a *cluster.Action, t *cluster.Taking) []cluster.TaskPlace {
 	gone := goneBy(d, a)
 	if c := t.Is; c.Subtree < 0 || c.Resource < 0 || w.amountOf(a.Work, a.Form, gone, c.Resource) > 0 {
 		return gone
 	}
 	var unit []cluster.TaskPlace
+	startsElsewhere := make(map[[2]int32]bool) // by pod set and index
 	for at := range t.Seats {
 		if s := &t.Seats[at]; s.Origin >= 0 {
 			unit = append(unit, w.Holdings[s.Origin].TaskPlace)
+		} else {
+			startsElsewhere[[2]int32{s.Set, s.Index}] = true
+		}
+	}
+	l := &w.Live[w.Works[t.Work].Live]
+	for _, h := range w.Holdings[l.From:l.To] {
+		if h.Form == a.Form && (h.Fresh || h.Phase == cluster.Claimed) && startsElsewhere[[2]int32{h.Set, h.Index}] {
+			unit = append(unit, h.TaskPlace)
 		}
 	}
 	return unit

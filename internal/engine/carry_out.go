@@ -148,11 +148,6 @@ func endsWith(w cluster.Booking, k *cluster.Work) bool {
 	return slices.ContainsFunc(w.Holdings[l.From:l.To], func(h cluster.Holding) bool { return h.Phase == cluster.Running && !h.Fresh })
 }
 
-// isWhatRan says whether some task of the unit ran before this solve.
-func isWhatRan(o *cluster.OutUnit, w *cluster.World) bool {
-	return slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return w.Booking().Ran(&one) })
-}
-
 // redivide divides the capacity anew if a workload's demand has gone with it, or
 // come back (S6, M5), and has the order read the new shares.
 func redivide(w *cluster.World, d *cluster.Decision) error {

@@ -172,14 +172,14 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	return true, nil
 }
 
-// restatusLifted makes it final that a lifted start waits again.
+// restatusLifted makes it final that a lifted start waits again: its workload is what it is with what it holds without
+// that, complete where it has only grown by it.
 func (s freeStarts) restatusLifted(l *lifted) {
 	w := s.world
 	k := &w.Works[l.work]
 	reenter(w, l.work)
-	if k.Status = cluster.Waiting; k.IsLeaving(w) {
-		k.Status = cluster.WaitsForLeavers
-	}
+	k.Status = cluster.Waiting
+	k.SettleStatus(w)
 }
 
 // withoutCompletions is the way for a unit once those victims that this solve had completed

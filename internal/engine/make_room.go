@@ -441,19 +441,28 @@ func (s preempting) capOf() *preempt.Cap {
 	return &preempt.Cap{Left: max(0, most-len(disturbed)), Disturbed: disturbed}
 }
 
-// disturbed are the workloads of which something that ran is out or elsewhere.
+// disturbed are the workloads of which something that ran is out or elsewhere. What has lost its place for nobody is
+// among them: where it finds another, it may be taken from that for somebody.
 func disturbed(w *cluster.World, pool int32) map[int32]bool {
 	out := make(map[int32]bool)
-	for i := range w.Room.Out {
-		if o := &w.Room.Out[i]; o.Pool == pool && isWhatRan(o, w) { // also where it has moved before
-			out[o.Unit.Work] = true
-		}
-	}
 	for _, i := range w.Room.Touched {
-		for _, s := range w.Room.Seats[i] {
-			if s.Origin >= 0 && s.Commit >= 0 && w.NodePool[s.Node] == pool {
-				out[i] = true
+		k := &w.Works[i]
+		if k.Live < 0 || w.FormOf(k, w.Live[k.Live].Form).Pool != pool {
+			continue
+		}
+		left := 0
+		for _, h := range w.Holdings[w.Live[k.Live].From:w.Live[k.Live].To] {
+			if h.Phase == cluster.Running && !h.Fresh {
+				left++
 			}
+		}
+		for at := range w.Room.Seats[i] {
+			if one := &w.Room.Seats[i][at]; one.Commit < 0 && w.Booking().Ran(one) {
+				left--
+			}
+		}
+		if left > 0 {
+			out[i] = true
 		}
 	}
 	return out
