@@ -290,12 +290,11 @@ func (s preempting) keep(p preempt.Proposal) *preempt.Proposal {
 	return &s.proposed
 }
 
-// relocations is how many units the policy lets move beside victims (M10), where they
-// have somewhere to move to.
+// relocations is how many units the policy lets move beside victims (M10).
 func relocations(p *cluster.Pool) int {
 	const standard = 2
 	switch {
-	case p.Policy.NoConsolidation || len(p.Nodes) < 2:
+	case p.Policy.NoConsolidation:
 		return 0
 	case p.Policy.MaxRelocations.Given():
 		return int(p.Policy.MaxRelocations.Amount())
