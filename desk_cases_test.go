@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -161,5 +162,34 @@ func TestDecideFollowsWhatHasGone(t *testing.T) {
 		if len(d.Actions()) == 0 || !d.Incremental() {
 			t.Errorf("%s: incremental %v, %v, and before %d actions", row.what, d.Incremental(), d.Actions(), before)
 		}
+	}
+}
+
+// What is told of a guarantee that was cut is of what is asked now, and not of what was asked when
+// room was refused: who asks more changes no line, and nothing else (F2, F13, X1).
+func TestDecideTellsCutsOfNow(t *testing.T) {
+	s, err := scenario.State(`
+		nodes n1 gpu=2
+		queue q quota=2 | queue v quota=0 | queue w parent=v quota=unlimited
+		submit q/a non-preemptible set=a gpu=1 set=b tasks=2 min=1 gpu=0.6
+		run q/a on a@n1[0] b@n1[1]
+		submit w/b gpu=1
+		now 10s`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := mustSnapshot(t, s)
+	if err := sameAsked(snapshot, false); err != nil { // b is refused
+		t.Error(err)
+	}
+	asks := *workloadOf(s, "b")
+	asks.ID = "c"
+	snapshot = mustWith(t, snapshot, allot.Change{Workloads: []allot.Workload{asks}})
+	if err := sameDecision(snapshot); err != nil {
+		t.Error(err)
+	}
+	reasons, err := mustDecide(t, snapshot).Why(t.Context(), "b")
+	if !slices.ContainsFunc(reasons, func(r allot.Reason) bool { return r.Code == allot.GuaranteeCut && r.Need == 2000 }) {
+		t.Errorf("%v (%v)", reasons, err)
 	}
 }

@@ -230,7 +230,7 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
-	s.told = slices.DeleteFunc(s.told, func(v cluster.Verdict) bool { return v.Code != cluster.OverLine && v.Code != cluster.GuaranteeCut })
+	s.told = slices.DeleteFunc(s.told, func(v cluster.Verdict) bool { return v.Code != cluster.OverLine })
 	b.Cap = s.capOf()
 	modes, passes := s.modes(it, at, b), [2]int{0, relocations(s.pool)}
 	for pass := range passes {

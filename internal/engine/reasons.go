@@ -221,7 +221,7 @@ func (s diagnosis) answer(i, priority int32, asked question, held []int32) (reas
 		return s.composed[asked.queue].reasons, true, nil
 	}
 	reasons = appendNamed(reasons, lack, asked)
-	reasons = append(reasons, why...)
+	reasons = s.addCuts(append(reasons, why...), why)
 	reasons = s.addStopped(reasons, i, asked, d, held)
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)
