@@ -147,6 +147,14 @@ func TestDecideFollowsWhatHasGone(t *testing.T) {
 			func(*allot.State) allot.Change {
 				return allot.Change{Remove: allot.Removal{Workloads: []string{"out"}}}
 			}},
+		{"a node of all by which places are drawn (P5)", `
+			nodes n1..n9 gpu=4
+			policy gpu-strategy=random`,
+			func(s *allot.State) allot.Change {
+				s.Nodes[0].Lost = true
+				drawn := allot.Workload{ID: "drawn", PodSets: []allot.PodSet{{Count: 8, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}}
+				return allot.Change{Nodes: s.Nodes[:1], Workloads: []allot.Workload{drawn}}
+			}},
 	} {
 		s, err := scenario.State(row.text)
 		if err != nil {

@@ -298,10 +298,13 @@ func newFewHost(c chance) lawHost {
 			h.s.Pools[i].Policy = oneOf(h, allot.RunAI, allot.RunAI20, allot.OSMO, allot.DeterminedFairShare, allot.DeterminedPriority, plainPolicy)()
 		}
 	}
+	h.models = []string{"A", "H"} // of which work asks for one
 	for i := range h.s.Nodes {
-		for d := range h.s.Nodes[i].Devices {
-			h.s.Nodes[i].Devices[d] = allot.Device{Model: oneOf(h, "A", "A", "H"), Memory: oneOf[int64](h, 4, 4, 8)}
+		devices := make([]allot.Device, 2+h.IntN(3))
+		for d := range devices {
+			devices[d] = allot.Device{Model: oneOf(h, "A", "A", "H"), Memory: oneOf[int64](h, 4, 4, 8)}
 		}
+		h.s.Nodes[i].Devices = devices
 	}
 	return fewHost{tightHost{h}}
 }
@@ -315,6 +318,7 @@ func (h fewHost) happen() string {
 		return "use of a node"
 	case 3, 4:
 		h.arrival()
+		h.plain()
 		return "arrival"
 	case 5:
 		h.end()
@@ -324,6 +328,20 @@ func (h fewHost) happen() string {
 		return "time"
 	}
 	return h.change()
+}
+
+// plain has who came last mostly be one task, for devices of one model: few of them fill a node.
+func (h fewHost) plain() {
+	w := &h.s.Workloads[len(h.s.Workloads)-1]
+	if h.rarely(4) {
+		return
+	}
+	gpus := allot.GPURequest{Count: oneOf(h, 1, 1, 1, 2), Models: []string{oneOf(h, "A", "A", "H")}}
+	if h.rarely(2) {
+		gpus.Models = nil
+	}
+	w.PodSets, w.Groups, w.Alternatives = []allot.PodSet{{Count: 1, Request: allot.Request{GPU: gpus}}}, nil, nil
+	w.Preemption = allot.Preemptible
 }
 
 // use has a node be lost or cordoned, or no longer, which is as likely, or change its pool.
