@@ -15,6 +15,7 @@ const covered = 95
 // follow notes that something in the pool is placed by the strategy.
 func (p *pool) follow(s placement.Strategy) {
 	p.Scored = p.Scored || s.Scores()
+	p.Drawn = p.Drawn || s == placement.Random
 	p.Mixed = p.Mixed || s == placement.FragmentationGradient || s == placement.ShadowPrice
 }
 

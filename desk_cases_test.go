@@ -1,6 +1,7 @@
 package allot_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -118,5 +119,85 @@ func TestDeskBlocksForCordoned(t *testing.T) {
 		if err := sameDecision(snapshot); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// What a decision knows from those before it does not stand once something has changed on which
+// it rests, be that a node of which nothing is in use, or work outside every pool (O5, S7, M10).
+func TestDecideFollowsWhatHasGone(t *testing.T) {
+	for _, row := range []struct {
+		what, text string
+		gone       func(*allot.State) allot.Change
+	}{
+		{"the other node of the pool (M10)", `
+			nodes n1 devices=2xB:16Gi,1xA:16Gi | nodes n2 gpu=1 model=A cordoned
+			queue q quota=2 | queue v quota=1
+			run v/o gpu=1 since=1s on n1[1] | run v/m gpu=1 since=2s on n1[0] | run v/l gpu=1 since=3s on n1[2]
+			submit q/y gpu=2 model=B
+			now 10s`,
+			func(s *allot.State) allot.Change { s.Nodes[1].Lost = true; return allot.Change{Nodes: s.Nodes[1:]} }},
+		{"work outside every pool (S7, R1)", `
+			nodes n1 gpu=1 | nodes n2 gpu=1
+			pool p nodes=n1
+			policy pool=p no-consolidation=yes
+			queue q pool=p quota=1 | queue v pool=p quota=0
+			run q/out gpu=1 on n2 | run v/m gpu=1 on n1
+			submit q/y gpu=1
+			now 10s`,
+			func(*allot.State) allot.Change {
+				return allot.Change{Remove: allot.Removal{Workloads: []string{"out"}}}
+			}},
+		{"a node of all by which places are drawn (P5)", `
+			nodes n1..n9 gpu=4
+			policy gpu-strategy=random`,
+			func(s *allot.State) allot.Change {
+				s.Nodes[0].Lost = true
+				drawn := allot.Workload{ID: "drawn", PodSets: []allot.PodSet{{Count: 8, Request: allot.Request{GPU: allot.GPURequest{Count: 1}}}}}
+				return allot.Change{Nodes: s.Nodes[:1], Workloads: []allot.Workload{drawn}}
+			}},
+	} {
+		s, err := scenario.State(row.text)
+		if err != nil {
+			t.Fatalf("%s: %v", row.what, err)
+		}
+		snapshot := mustSnapshot(t, s)
+		before := len(mustDecide(t, snapshot).Actions())
+		snapshot = mustWith(t, snapshot, row.gone(s))
+		if err := sameAsked(snapshot, false); err != nil {
+			t.Errorf("%s: %v", row.what, err)
+		}
+		d := mustDecide(t, snapshot)
+		if len(d.Actions()) == 0 || !d.Incremental() {
+			t.Errorf("%s: incremental %v, %v, and before %d actions", row.what, d.Incremental(), d.Actions(), before)
+		}
+	}
+}
+
+// What is told of a guarantee that was cut is of what is asked now, and not of what was asked when
+// room was refused: who asks more changes no line, and nothing else (F2, F13, X1).
+func TestDecideTellsCutsOfNow(t *testing.T) {
+	s, err := scenario.State(`
+		nodes n1 gpu=2
+		queue q quota=2 | queue v quota=0 | queue w parent=v quota=unlimited
+		submit q/a non-preemptible set=a gpu=1 set=b tasks=2 min=1 gpu=0.6
+		run q/a on a@n1[0] b@n1[1]
+		submit w/b gpu=1
+		now 10s`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := mustSnapshot(t, s)
+	if err := sameAsked(snapshot, false); err != nil { // b is refused
+		t.Error(err)
+	}
+	asks := *workloadOf(s, "b")
+	asks.ID = "c"
+	snapshot = mustWith(t, snapshot, allot.Change{Workloads: []allot.Workload{asks}})
+	if err := sameDecision(snapshot); err != nil {
+		t.Error(err)
+	}
+	reasons, err := mustDecide(t, snapshot).Why(t.Context(), "b")
+	if !slices.ContainsFunc(reasons, func(r allot.Reason) bool { return r.Code == allot.GuaranteeCut && r.Need == 2000 }) {
+		t.Errorf("%v (%v)", reasons, err)
 	}
 }

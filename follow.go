@@ -198,6 +198,9 @@ func (t *follower) follow(n *objects) bool {
 		}
 	}
 	t.at = *n
+	if slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Drawn }) && t.isEstranged() {
+		return false // a lost node counts for what is drawn, which is another state of all nodes (P5)
+	}
 	return t.set(queues) && t.Rest()
 }
 

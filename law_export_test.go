@@ -183,6 +183,7 @@ var Laws = []Law{
 	{"O4, Q4", "under best effort nothing waits that could start", ofRules, progress},
 	{"F4", "all weights times k leave the plan as it is", ofRules, sameWeightsTimes},
 	{"F2, F3", "an empty queue without quota and weight leaves the plan as it is", ofRules, sameWithEmptyQueue},
+	{"F1, M10", "a node that is closed to all changes no decision", append([]string{"small", "timed"}, ofRules...), sameWithClosedNode},
 }
 
 // withinBudget: each pass gives each form, and each task above a minimum, one

@@ -186,6 +186,37 @@ func sameWithEmptyQueue(j *Judged) error {
 	return j.samePlan(&more, func(share Share) bool { return share.Queue != empty.ID })
 }
 
+// sameWithClosedNode: a node more that is closed to all, for ever, is of use to nobody, be it as large as
+// another and in the same domains. So where one node alone is left of a pool the same is decided as where a closed one
+// is beside it, and by a snapshot the same whether what it lost was there when it was made or not.
+func sameWithClosedNode(j *Judged) error {
+	s := j.State
+	ofAll := func(strategy placement.Strategy) bool { // P4, P5
+		return strategy == placement.Random || strategy == placement.ShadowPrice
+	}
+	if slices.ContainsFunc(s.Pools, func(p Pool) bool { return ofAll(p.Policy.GPUStrategy) || ofAll(p.Policy.CPUStrategy) }) ||
+		slices.ContainsFunc(s.Workloads, func(w Workload) bool { return ofAll(w.Strategy) }) {
+		return nil // places are chosen by the state of all nodes, be they closed
+	}
+	if len(s.Nodes) == 0 {
+		return nil
+	}
+	more, node := *s, s.Nodes[j.Seed%uint64(len(s.Nodes))]
+	beside := node.ID
+	node.ID, node.Lost, node.Cordoned, node.Taints = "~closed", false, true, []placement.Taint{{Key: "~"}}
+	more.Nodes, more.Pools = append(slices.Clone(s.Nodes), node), slices.Clone(s.Pools)
+	for i := range more.Pools {
+		if set := &more.Pools[i].Nodes; slices.Contains(set.IDs, beside) {
+			set.IDs = append(slices.Clone(set.IDs), node.ID)
+		}
+	}
+	got, err := Solve(&more)
+	if err != nil {
+		return err
+	}
+	return samePlans(&Plan{Actions: got.Actions, Shares: got.Shares}, &Plan{Actions: j.Plan.Actions, Shares: j.Plan.Shares}, nil)
+}
+
 // samePlan says whether another state has the plan, its cost and some shares
 // aside.
 func (j *Judged) samePlan(other *State, wanted func(Share) bool) error {

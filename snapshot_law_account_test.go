@@ -117,11 +117,13 @@ func (l *lawLife) account(broken error) string {
 // A trace is what was done to the snapshots of a life, in its order.
 type trace []*traceStep
 
-// A traceStep makes a version, from another or anew, or decides on one.
+// A traceStep makes a version, from another or anew, or decides on one, which is then asked for all of its
+// plan or for its actions alone.
 type traceStep struct {
 	state   *allot.State
 	from    *traceStep
 	decides *traceStep
+	asked   bool
 }
 
 // broken says how the law is broken by doing all of it again.
@@ -134,7 +136,7 @@ func (t trace) broken() (broken error) {
 	versions := make(map[*traceStep]*allot.Snapshot)
 	for _, step := range t {
 		if step.decides != nil {
-			if err := sameDecision(versions[step.decides]); err != nil {
+			if err := sameAsked(versions[step.decides], step.asked); err != nil {
 				return err
 			}
 			continue
@@ -153,7 +155,11 @@ func (t trace) broken() (broken error) {
 	return nil
 }
 
-func sameDecision(s *allot.Snapshot) error {
+// sameDecision says how what a snapshot decides differs from what Solve does.
+func sameDecision(s *allot.Snapshot) error { return sameAsked(s, true) }
+
+// sameAsked is sameDecision of a decision that is asked for all of its plan or for its actions alone.
+func sameAsked(s *allot.Snapshot, asked bool) error {
 	d, err := s.Decide()
 	if err != nil {
 		return err
@@ -162,7 +168,7 @@ func sameDecision(s *allot.Snapshot) error {
 	if err := v.solve(); err != nil {
 		return nil // not the law's fault
 	}
-	if err := sameActions(d.Actions(), v.plan.Actions); err != nil {
+	if err := sameActions(d.Actions(), v.plan.Actions); err != nil || !asked {
 		return err
 	}
 	got, err := d.Plan()
@@ -205,7 +211,7 @@ func (t trace) cut(from, to int) trace {
 		switch {
 		case step.decides != nil:
 			if of := now[step.decides]; !out && of != nil && of.state == step.decides.state {
-				short = append(short, &traceStep{decides: of})
+				short = append(short, &traceStep{decides: of, asked: step.asked})
 			}
 		case out:
 			now[step] = now[step.from]
@@ -243,7 +249,7 @@ func (t trace) without(drop func(*allot.State, string), id string) trace {
 	now := make(map[*traceStep]*traceStep)
 	for _, step := range t {
 		if step.decides != nil {
-			short = append(short, &traceStep{decides: now[step.decides]})
+			short = append(short, &traceStep{decides: now[step.decides], asked: step.asked})
 			continue
 		}
 		s := copyState(step.state)
@@ -277,7 +283,7 @@ func (t trace) text() string {
 	for _, step := range t {
 		switch {
 		case step.decides != nil:
-			fmt.Fprintf(&b, "decide on %d\n", number[step.decides])
+			fmt.Fprintf(&b, "decide on %d%s\n", number[step.decides], map[bool]string{true: " in full"}[step.asked])
 			continue
 		case step.from == nil:
 			fmt.Fprintf(&b, "version %d:\n%s", len(number), scenario.Format(step.state))

@@ -410,6 +410,7 @@ var leastMet = map[string]map[string]int{
 		"start": 100, "displace": 5, "nothing to do": 200, "fraction": 300, "device memory": 200, "node lost": 100, "cordon": 50,
 		"somebody waits": 200,
 	},
+	"few": {"node lost": 250, "cordon": 150, "displace": 20, "evicts": 30, "move": 5, "several pools": 30},
 	"tree": {
 		"constrained": 300, "unconstrained": 50, "slices": 50, "island": 50, "hardware": 300, "no levels": 10, "no domain": 10, "start": 50,
 		"runs constrained": 100, "fitting": 50,

@@ -69,6 +69,7 @@ var hostKinds = []hostKind{
 	{"calm", 22, 120, func(c chance) lawHost { return newCalmHost(c) }},
 	{"tree", 4, 60, func(c chance) lawHost { return newTreeHost(c) }},
 	{"busy", 14, 100, newBusyHost},
+	{"few", 50, 40, newFewHost},
 }
 
 // TestSnapshotLaw lets many clusters of each kind live.
@@ -343,7 +344,8 @@ func (l *lawLife) travel() error {
 func (l *lawLife) decide(version int) (*allot.Plan, error) {
 	v := &l.versions[version]
 	l.stats.counts["decided"]++
-	l.trace = append(l.trace, &traceStep{decides: v.step})
+	step := &traceStep{decides: v.step}
+	l.trace = append(l.trace, step)
 	d, err := v.snapshot.Decide()
 	if err != nil {
 		return nil, fmt.Errorf("Decide: %w", err)
@@ -365,6 +367,7 @@ func (l *lawLife) decide(version int) (*allot.Plan, error) {
 	}
 	if l.IntN(3) == 0 {
 		l.stats.counts["plans"]++
+		step.asked = true
 		return v.plan, l.ask(d, v.plan)
 	}
 	return v.plan, nil

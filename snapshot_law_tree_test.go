@@ -285,3 +285,84 @@ func (h busyHost) happen() string {
 	h.back()
 	return "node back"
 }
+
+// A fewHost is a host of the stability tests that has few nodes, of unlike devices, which are
+// lost, come back, are cordoned and change pools all the time: what is left of a pool is often one
+// node, where what stands can only change its devices, or none.
+type fewHost struct{ tightHost }
+
+func newFewHost(c chance) lawHost {
+	h := newStabilityHost(c)
+	for i := range h.s.Pools {
+		if !h.rarely(4) {
+			h.s.Pools[i].Policy = oneOf(h, allot.RunAI, allot.RunAI20, allot.OSMO, allot.DeterminedFairShare, allot.DeterminedPriority, plainPolicy)()
+		}
+	}
+	h.models = []string{"A", "H"} // of which work asks for one
+	for i := range h.s.Nodes {
+		devices := make([]allot.Device, 2+h.IntN(3))
+		for d := range devices {
+			devices[d] = allot.Device{Model: oneOf(h, "A", "A", "H"), Memory: oneOf[int64](h, 4, 4, 8)}
+		}
+		h.s.Nodes[i].Devices = devices
+	}
+	return fewHost{tightHost{h}}
+}
+
+func plainPolicy() allot.Policy { return allot.Policy{} }
+
+func (h fewHost) happen() string {
+	switch h.IntN(10) {
+	case 0, 1, 2:
+		h.use()
+		return "use of a node"
+	case 3, 4:
+		h.arrival()
+		h.plain()
+		return "arrival"
+	case 5:
+		h.end()
+		return "end"
+	case 6:
+		h.timePasses()
+		return "time"
+	}
+	return h.change()
+}
+
+// plain has who came last mostly be one task, for devices of one model: few of them fill a node.
+func (h fewHost) plain() {
+	w := &h.s.Workloads[len(h.s.Workloads)-1]
+	if h.rarely(4) {
+		return
+	}
+	gpus := allot.GPURequest{Count: oneOf(h, 1, 1, 1, 2), Models: []string{oneOf(h, "A", "A", "H")}}
+	if h.rarely(2) {
+		gpus.Models = nil
+	}
+	w.PodSets, w.Groups, w.Alternatives = []allot.PodSet{{Count: 1, Request: allot.Request{GPU: gpus}}}, nil, nil
+	w.Preemption = allot.Preemptible
+}
+
+// use has a node be lost or cordoned, or no longer, which is as likely, or change its pool.
+func (h fewHost) use() {
+	out := h.IntN(2) == 0
+	var of []*allot.Node
+	for i := range h.s.Nodes {
+		if n := &h.s.Nodes[i]; out == (!n.Lost && !n.Cordoned) {
+			of = append(of, n)
+		}
+	}
+	switch {
+	case h.rarely(10):
+		h.poolChange(oneOf(h, h.s.Nodes...).ID)
+	case len(of) == 0:
+	case !out:
+		n := oneOf(h, of...)
+		n.Lost, n.Cordoned = n.Lost && h.rarely(8), false
+	case len(of) > 1 || h.rarely(8): // mostly some node is left
+		n := oneOf(h, of...)
+		n.Lost = !h.rarely(3)
+		n.Cordoned = !n.Lost || h.rarely(4)
+	}
+}

@@ -111,10 +111,11 @@ type Pool struct {
 	// Constrained: some form asks for domains or islands (T2 to T4), Domains: for
 	// domains.
 	Constrained, Domains bool
-	// Scored: some strategy scores nodes; Mixed: by a target mix (P4).
-	Scored, Mixed bool
-	Scoring       placement.Scoring // without a mix
-	Mix           Mix
+	// Scored: some strategy scores nodes; Mixed: by a target mix (P4); Drawn: some draws by the
+	// state of all nodes (P5).
+	Scored, Mixed, Drawn bool
+	Scoring              placement.Scoring // without a mix
+	Mix                  Mix
 
 	Tree    *quota.Tree        // use, quotas and limits
 	Room    *preempt.Evaluator // which work may go for which; nil until the pool is divided

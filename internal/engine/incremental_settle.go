@@ -214,6 +214,7 @@ func (t *Incremental) leave(k *cluster.Work, f *cluster.Form) error {
 			return err
 		}
 	}
+	q.pool.Changes++ // what its queue uses is less, be it outside the pool
 	q.used = append(q.used, f.Queue)
 	l.From, l.To = 0, 0
 	return nil

@@ -222,7 +222,7 @@ func (s preempting) claimOrEvict(it queue.Item, at int16, b *preempt.Preemptor, 
 
 // propose finds whom to take for the unit by the first way that can, or nobody.
 func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*preempt.Proposal, error) {
-	s.told = slices.DeleteFunc(s.told, func(v cluster.Verdict) bool { return v.Code != cluster.OverLine && v.Code != cluster.GuaranteeCut })
+	s.told = slices.DeleteFunc(s.told, func(v cluster.Verdict) bool { return v.Code != cluster.OverLine })
 	b.Cap = s.capOf()
 	modes, passes := s.modes(it, at, b), [2]int{0, relocations(s.pool)}
 	for pass := range passes {
@@ -282,12 +282,11 @@ func (s preempting) keep(p preempt.Proposal) *preempt.Proposal {
 	return &s.proposed
 }
 
-// relocations is how many units the policy lets move beside victims (M10), where they
-// have somewhere to move to.
+// relocations is how many units the policy lets move beside victims (M10).
 func relocations(p *cluster.Pool) int {
 	const standard = 2
 	switch {
-	case p.Policy.NoConsolidation || len(p.Nodes) < 2:
+	case p.Policy.NoConsolidation:
 		return 0
 	case p.Policy.MaxRelocations.Given():
 		return int(p.Policy.MaxRelocations.Amount())

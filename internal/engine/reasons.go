@@ -213,7 +213,7 @@ func (s diagnosis) answer(i int32, asked question, held []int32) (reasons []clus
 		return s.composed[asked.queue].reasons, true, nil
 	}
 	reasons = appendNamed(reasons, lack, asked)
-	reasons = append(reasons, why...)
+	reasons = s.addCuts(append(reasons, why...), why)
 	reasons = s.addStopped(reasons, i, asked, d, held)
 	if !slices.IsSortedFunc(reasons, byCode) { // mostly they come so, and they are large
 		slices.SortStableFunc(reasons, byCode)

@@ -83,9 +83,6 @@ func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refus
 	unprotected := refusal.Protected+refusal.Budgeted+refusal.Turning+refusal.Capped == 0
 	if line := refusal.Beyond; line != nil {
 		s.told = append(s.told, cluster.NewOverLine(s.index, cluster.LargerThanShare, at, line.Queue, line.Resource, line.Entitlement-line.Use, line.Asks))
-		if !slices.ContainsFunc(s.told, func(v cluster.Verdict) bool { return v.Code == cluster.GuaranteeCut }) {
-			s.diagnosis().tellCut(at, line.Queue, line.Resource)
-		}
 	}
 	switch reclaims := mode == preempt.ReclaimByQuota || mode == preempt.ReclaimByShare; {
 	case refusal.Cut:
@@ -103,26 +100,36 @@ func (s diagnosis) tellLine(at int16, f *cluster.Form, asks quota.Amounts) {
 			line, divided := p.Room.Entitlement(q, a.Resource, q == f.Queue)
 			if use := p.Tree.Use(int(q), int(a.Resource)); divided && use+a.Value > line {
 				s.told = append(s.told, cluster.NewOverLine(s.index, cluster.OverLine, at, q, a.Resource, line-use, a.Value))
-				s.tellCut(at, q, a.Resource)
 				return
 			}
 		}
 	}
 }
 
-// tellCut says what is left of a queue's guarantee, if that was cut.
-func (s diagnosis) tellCut(at int16, q, resource int32) {
-	p := s.pool
-	if cut := p.Cut(int(q), int(resource)); p.Divided[resource] && cut > 0 {
-		left := p.Shares[int(q)*p.Width+int(resource)].Guaranteed
-		quoted := p.Tree.Quota(int(q), int(resource))
+// addCuts adds to the reasons what is left of the guarantees beyond whose lines a workload would be, where
+// those were cut. That follows what others ask, on which no refusal rests: so it is told last, and
+// not kept with one (O5).
+func (s diagnosis) addCuts(reasons, why []cluster.Verdict) []cluster.Verdict {
+	p, told := s.pool, false
+	for i := range why {
+		of := &why[i]
+		if of.Code != cluster.OverLine && (of.Code != cluster.LargerThanShare || told) {
+			continue
+		}
+		q, resource := int(of.Queue), int(of.Resource)
+		cut := p.Cut(q, resource)
+		if !p.Divided[resource] || cut <= 0 {
+			continue
+		}
+		left, quoted := p.Shares[q*p.Width+resource].Guaranteed, p.Tree.Quota(q, resource)
 		if quoted == quota.Infinite {
 			quoted = left + cut
 		}
-		v := cluster.NewVerdict(cluster.GuaranteeCut, at, s.index).Counting(left, quoted)
-		v.Queue, v.Resource = q, resource
-		s.told = append(s.told, v)
+		v := cluster.NewVerdict(cluster.GuaranteeCut, of.Form, s.index).Counting(left, quoted)
+		v.Queue, v.Resource = of.Queue, of.Resource
+		reasons, told = append(reasons, v), true
 	}
+	return reasons
 }
 
 // A verdictSlab is memory from which lists of verdicts are cut, as there are very many
