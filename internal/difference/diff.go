@@ -429,9 +429,7 @@ func (w Difference) whyLost(held int32, at int) int {
 	if gone != cluster.None {
 		return gone
 	}
-	if last != cluster.None && slices.ContainsFunc(book.Seats[h.Work], func(s cluster.Seat) bool {
-		return s.Set == h.Set && s.Index == h.Index && cluster.StartsFresh(s)
-	}) {
+	if last != cluster.None && slices.ContainsFunc(book.Seats[h.Work], func(s cluster.Seat) bool { return s.Set == h.Set && s.Index == h.Index }) {
 		return last
 	}
 	return whyGone(book, at)
