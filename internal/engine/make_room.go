@@ -29,6 +29,8 @@ type refusal struct {
 	// patient: it makes no room as it will start in what is free, which others may take (Q4). Whom that is
 	// said of is known to one decision alone, so that the next one asks again.
 	patient bool
+	// of is the decision that came to it last: no other tells it, as it may never have come to that (X1).
+	of *cluster.Decision
 }
 
 // stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
@@ -55,6 +57,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	known := s.refusals[asked]
 	if held == nil && known != nil && known.stands(s.Solver) {
 		s.decision.Work.Remembered++
+		known.of = s.decision
 		return false, nil
 	}
 	s.told, s.ownAlone = s.told[:0], false
@@ -74,7 +77,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		}
 		s.refusals[asked] = &refusal{
 			Memo: until, reasons: s.diagnosis().shared(f.Queue, s.told), untold: s.untold, silent: s.untold && s.mute, item: it,
-			searched: searched, made: s.promises.made, patient: patient,
+			searched: searched, made: s.promises.made, patient: patient, of: s.decision,
 		}
 	}
 	if held != nil && !made {

@@ -68,7 +68,7 @@ func (f *Probe) help(k *cluster.Work, at int16) (Answer, error) {
 			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
 		}
 		asked := roomQuestion{question{g.Definition, g.Queue, cluster.None, at, g.NonPreemptible}, g.Priority, false}
-		s.refusals[asked] = &refusal{Memo: s.pool.UntilChanged(), reasons: slices.Clone(s.told)}
+		s.refusals[asked] = &refusal{Memo: s.pool.UntilChanged(), reasons: slices.Clone(s.told), of: s.decision}
 	}
 	return f.smaller(k, at, withinLines, true)
 }

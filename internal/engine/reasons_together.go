@@ -68,7 +68,7 @@ func (s diagnosis) whyNoRoom(i, priority int32, asked question, held []int32) ([
 		return nil, nil
 	case held != nil:
 		return shielded(s.Solver, s.ownRefusals[i]), nil
-	case told != nil:
+	case told != nil && told.of == s.decision:
 		why, err := s.preempting().toldOf(told)
 		return shielded(s.Solver, why), err
 	}
