@@ -201,3 +201,38 @@ func TestDecideTellsCutsOfNow(t *testing.T) {
 		t.Errorf("%v (%v)", reasons, err)
 	}
 }
+
+// A refusal of room that an earlier decision came to, and this one did not, is not told of it: the first form of
+// who waits in q6 is not asked for room once who stands before its second form has been evicted (X1, G5).
+func TestDecideTellsNoRefusalOfBefore(t *testing.T) {
+	s, err := scenario.State(`
+		nodes n1 devices=1xA:8,1xH:4,1xA:8,1xH:4 cpu=4 | nodes n2 gpu=2 model=H gpumem=4 cpu=6
+		pool p0
+		policy pool=p0 name=runai default-class=train non-preemptible-from=100 inner-weight-by-quota=yes equal-shares-at-zero-weight=yes scale-guarantees=yes claim-leaving=yes stale-gang-grace=60 class=build:100:non-preemptible class=train:50
+		queue q1 quota=2 weight=0
+		queue q2 parent=q1 max-workloads=2 quota=0
+		queue q3 parent=q2 quota=none
+		queue q4 parent=q1 quota=none
+		queue q5 parent=q4 queueing=strict-queue weight=3 tier=1
+		queue q6 parent=q4 weight=1
+		submit q5/w12 priority=2 preemptible at=1s gpu=1
+		run q5/w12 since=14s on n2[0]
+		submit q3/w13 preemptible at=1s gpu=2
+		run q3/w13 since=3s on n1[1,3]
+		submit q5/w14 priority=3 at=1s gpu=2 model=A
+		run q5/w14 since=3s on n1[0,2]
+		submit q5/w16 at=3s tasks=3 gpumem=1 cpu=2
+		run q5/w16 since=3s on n2[1] n2[1] n2[1]
+		submit q6/w19 priority=2 at=14s set=a gpumem=2 model=A cpu=2 set=b min=1 gpu=1 model=A or queue=q5 tasks=3 gpu=2 cpu=2
+		now 36s`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := mustSnapshot(t, s)
+	mustDecide(t, snapshot)
+	comes := allot.Workload{ID: "w21", Queue: "q5", Preemption: allot.Preemptible, Submitted: s.Now}
+	comes.PodSets = []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Count: 1, Models: []string{"A"}}}}}
+	if err := sameDecision(mustWith(t, snapshot, allot.Change{Workloads: []allot.Workload{comes}})); err != nil {
+		t.Error(err)
+	}
+}

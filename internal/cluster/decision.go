@@ -36,6 +36,8 @@ type Decision struct {
 	Promised []Reservation
 	NextEnd  int64
 	Kept     bool
+	// Number tells apart the decisions of a world that is kept, from 1 on; 0 is one from scratch.
+	Number int64
 	// Unplain: by the orders that an Incremental keeps it does not tell what is decided.
 	Unplain bool
 }

@@ -36,8 +36,9 @@ type Incremental struct {
 	unlike       []bool  // by work: it is one of the special
 	claiming     map[int32]bool
 	displaced    map[int32]bool
-	built        int // Incremental.Gathered when it was built
-	alive        int // holdings that are somebody's
+	built        int   // Incremental.Gathered when it was built
+	alive        int   // holdings that are somebody's
+	decided      int64 // decisions that were begun
 
 	// standing is the decision that the world stays at, if it does, see Stay.
 	standing *standing

@@ -74,7 +74,8 @@ func (t *Incremental) Leave() error {
 // stay is Stay, once.
 func (t *Incremental) stay(ctx context.Context) (*cluster.Decision, error) {
 	w := t.world
-	d := &cluster.Decision{World: w}
+	t.decided++
+	d := &cluster.Decision{World: w, Number: t.decided}
 	t.resumeEffort()
 	t.displace(d)
 	t.standing = &standing{d, t.mark(), len(w.Live), len(w.Holdings), w.Room.Told}

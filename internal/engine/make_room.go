@@ -29,6 +29,8 @@ type refusal struct {
 	made    int32
 	reasons []cluster.Verdict
 	item    queue.Item
+	// of is the number of the decision that came to it last: no other tells it, as it may never have come to that (X1).
+	of int64
 }
 
 // stands says whether the refusal still does. What is promised leaves no more room, but a search that takes the first
@@ -55,6 +57,10 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 	asked.above = it.Stage > 0
 	if known := s.refusals[asked]; held == nil && known.stands(s.Solver) {
 		s.decision.Work.Remembered++
+		if known.of != s.decision.Number {
+			known.of = s.decision.Number
+			s.refusals[asked] = known
+		}
 		return false, nil
 	}
 	s.told, s.ownAlone = s.told[:0], false
@@ -74,7 +80,7 @@ func (s preempting) makeRoom(it queue.Item, at int16) (bool, error) {
 		}
 		s.refusals[asked] = refusal{
 			Memo: until, reasons: s.diagnosis().shared(f.Queue, s.told), untold: s.untold, silent: s.untold && s.mute, item: it,
-			searched: searched, made: s.promises.made, patient: patient,
+			searched: searched, made: s.promises.made, patient: patient, of: s.decision.Number,
 		}
 	}
 	if held != nil && !made {

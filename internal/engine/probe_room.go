@@ -67,7 +67,7 @@ func (f *Probe) help(k *cluster.Work, at int16) (Answer, error) {
 		if made || err != nil {
 			return Answer{Ok: made, Room: true, Form: at, Availability: f.availability(k, at)}, err
 		}
-		s.refusals[questionOf(g, at)] = refusal{Memo: s.pool.UntilChanged(), reasons: slices.Clone(s.told)}
+		s.refusals[questionOf(g, at)] = refusal{Memo: s.pool.UntilChanged(), reasons: slices.Clone(s.told), of: s.decision.Number}
 	}
 	return f.smaller(k, at, withinLines, true)
 }

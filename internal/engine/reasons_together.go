@@ -70,7 +70,7 @@ func (s diagnosis) whyNoRoom(i int32, asked question, held []int32) ([]cluster.V
 		return shielded(s.Solver, s.ownRefusals[i]), nil
 	}
 	refused, known := s.refusals[asked]
-	if !known {
+	if !known || refused.of != s.decision.Number {
 		return nil, nil
 	}
 	why, err := s.preempting().toldOf(asked, &refused)

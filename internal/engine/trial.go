@@ -88,7 +88,8 @@ func (t *Incremental) decide(ctx context.Context) (d *cluster.Decision, ok bool,
 	}
 	w := t.world
 	t.resumeEffort()
-	d = &cluster.Decision{World: w}
+	t.decided++
+	d = &cluster.Decision{World: w, Number: t.decided}
 	one := &trial{Incremental: t, decision: d, held: len(w.Live), told: w.Room.Told, moves: t.spareMoves[:0]}
 	w.Journal = t.journal.Begin()
 	w.Room.Told = false // nobody asks the evaluators, who need not follow
