@@ -137,7 +137,7 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	}
 	others := s.promisedAt(&then)
 	if k := slices.IndexFunc(others, func(other *promise) bool { return s.mayYieldTo(p, other.work) && s.standsBeyond(&then, other) }); k >= 0 {
-		return others[k].work, false
+		return others[k].wantedBy(), false
 	}
 	if !s.standsAlone(&then, there, others) { // its places are none for it, whoever is there
 		return cluster.None, false
@@ -148,9 +148,17 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	if k := slices.IndexFunc(others, func(other *promise) bool {
 		return s.standsBeyond(&then, other) || slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) })
 	}); k >= 0 {
-		return others[k].work, false
+		return others[k].wantedBy(), false
 	}
 	return cluster.None, false
+}
+
+// wantedBy is the workload for the sake of which a promise has its places: that for which it was moved there, or its own.
+func (p *promise) wantedBy() int32 {
+	if p.firmFor > 0 {
+		return p.firmFor - 1
+	}
+	return p.work
 }
 
 // promisedAt are the other promises that are in use on nodes of one at its time: those first to whom it may have to
