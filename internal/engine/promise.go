@@ -77,9 +77,10 @@ type promise struct {
 	stays    []placement.Stay // by pod set, then task
 	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
 	lost     bool             // some place is not there any more
-	// firmFor is the workload for which it is where it was laid, plus one, where it need not yield to that, maybe on
-	// places of such as do; these are laid again after it. 0 is nobody.
-	firmFor  int32
+	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
+	// are laid again after it. movedFor is the workload for which it has other places since than before, plus one.
+	firm     bool
+	movedFor int32
 	gathers  bool             // its time is not known, and its places are held from now on
 	after    int32            // how many commits there were when its places were gathered in this solve
 	was      *cluster.Promise // as the state has it, or nil
@@ -286,7 +287,7 @@ func (s promising) layAgain() error {
 	}
 	defer func() {
 		for _, p := range all.list {
-			p.firmFor = 0
+			p.firm = false
 		}
 	}()
 	if len(broken) > 0 {
@@ -318,7 +319,7 @@ func (s laying) allElsewhere(broken []*promise) {
 // firmFirst are promises with those first that are firm.
 func firmFirst(list []*promise) []*promise {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *promise) int { return trueFirst(a.firmFor > 0, b.firmFor > 0) })
+	slices.SortStableFunc(list, func(a, b *promise) int { return trueFirst(a.firm, b.firm) })
 	return list
 }
 
@@ -340,6 +341,7 @@ func (s promising) stands(p *promise) (stands bool) {
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	was := p.at
+	p.movedFor = 0
 	if p.was != nil && !p.was.Gathers { // it may have been earlier in this solve
 		was = max(was, p.was.At)
 	}

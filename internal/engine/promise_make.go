@@ -240,7 +240,7 @@ func (s laying) layInTime(p *promise) bool {
 	if at == p.at {
 		return false
 	}
-	p.at, p.stays = at, slices.Clone(p.stays)
+	p.at, p.stays, p.movedFor = at, slices.Clone(p.stays), 0
 	s.window(p)
 	return s.stands(p) || !p.lost && s.layAtItsTime(p)
 }
@@ -294,9 +294,8 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
-		if p.was == nil || p.at <= p.was.At {
-			p.cause = nil
-		}
+		p.movedFor = 0
+		s.telling().causeNow(p)
 		s.changed()
 	}
 	s.forgoing().noteSought(p)

@@ -301,17 +301,17 @@ func (s promising) stillKept(work int32, keeps func(*promise) bool) bool {
 	for i := range laid {
 		p := s.of(laid[i].work)
 		same := samePlaces(p.stays, laid[i].stays)
-		moved = moved || !same
+		if !same {
+			moved, p.movedFor = true, work+1
+		}
 		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !same
 		s.promises.profile.Release(p.work)
 		s.forgoing().giveUp(p.stays)
 		p.stays, p.lost = laid[i].stays, false
 		s.hold(p)
 	}
-	if s.promises.displaced {
-		for i := range laid {
-			s.of(laid[i].work).firmFor = work + 1
-		}
+	for i := range laid {
+		s.of(laid[i].work).firm = s.promises.displaced
 	}
 	if moved { // what they have left may serve another that is promised something
 		s.forgoing().free()

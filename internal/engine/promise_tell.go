@@ -44,6 +44,18 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	return &v
 }
 
+// causeNow notes to whom a promise that has been moved yields, if it is later than the state has it for such: another
+// may be in its way by now than when it was made later.
+func (s telling) causeNow(p *promise) {
+	if p.was == nil || p.at <= p.was.At {
+		p.cause = nil
+	} else if p.cause != nil && p.cause.Code == cluster.Yields {
+		if now := s.causeOf(p, p.was.At); now.Code == cluster.Yields {
+			p.cause = now
+		}
+	}
+}
+
 // tooMany is the cause of a promise that goes as the policy makes fewer than there are, in all or to its queue.
 func (s telling) tooMany(p *promise) *cluster.Verdict {
 	r, all := &s.pool.Policy.Reserve, len(s.promises.list)
@@ -155,21 +167,22 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 
 // wantedBy is the workload for the sake of which a promise has its places: that for which it was moved there, or its own.
 func (p *promise) wantedBy() int32 {
-	if p.firmFor > 0 {
-		return p.firmFor - 1
+	if p.movedFor > 0 {
+		return p.movedFor - 1
 	}
 	return p.work
 }
 
-// promisedAt are the other promises that are in use on nodes of one at its time: those first to whom it may have to
-// yield, by ID.
+// promisedAt are the other promises that are in use on nodes of one at its time: those first to which it yields, then
+// those of whose workloads it may, by ID.
 func (s telling) promisedAt(p *promise) []*promise {
 	others := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
 		return other.work == p.work || other.at >= cluster.TimeAfter(p.at, p.duration) || s.until(other) <= p.at ||
 			!slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.usesNode(one.Place.Node) })
 	})
 	slices.SortFunc(others, func(a, b *promise) int {
-		return cmp.Or(trueFirst(s.mayYieldTo(p, a.work), s.mayYieldTo(p, b.work)), s.world.CompareIDs(a.work, b.work))
+		return cmp.Or(trueFirst(s.laying().yields(p, a), s.laying().yields(p, b)),
+			trueFirst(s.mayYieldTo(p, a.work), s.mayYieldTo(p, b.work)), s.world.CompareIDs(a.work, b.work))
 	})
 	return others
 }
