@@ -309,10 +309,17 @@ func (s promising) layAgain() error {
 	return s.ctx.Err()
 }
 
-// allElsewhere has layElsewhere for promises that do not stand, and for those that stand no more for them.
+// allElsewhere has layElsewhere for promises that do not stand, and for those that stand no more for them. Those that
+// are later than the state has them for no more than that others are earlier stand in time again, before anybody starts
+// in between.
 func (s laying) allElsewhere(broken []*promise) {
-	for len(broken) > 0 && s.ctx.Err() == nil {
-		broken = append(broken[1:], s.layElsewhere(broken[0])...)
+	for next := 0; next < len(broken) && s.ctx.Err() == nil; next++ {
+		broken = append(broken, s.layElsewhere(broken[next])...)
+	}
+	for _, p := range broken {
+		if s.of(p.work) == p {
+			s.inTime(p)
+		}
 	}
 }
 

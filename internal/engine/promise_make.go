@@ -196,9 +196,11 @@ func (s promising) improve() (moved bool, err error) {
 // all but others to which it need not yield and that are later than that too, or were made now, or else are earlier
 // than it: all that is kept stands at its time first, before any is tried earlier or made (B4, B7).
 func (s laying) inTime(p *promise) bool {
-	return s.isLate(p) && (s.standsInTime(p, s.comesAfterKept) || s.standsInTime(p, func(other *promise) bool {
-		return s.comesAfterKept(other) || s.isEarly(other)
-	}))
+	if s.promises.foresees || !s.isLate(p) {
+		return false
+	}
+	return s.standsInTime(p, s.comesAfterKept) || slices.ContainsFunc(s.promises.list, s.isEarly) &&
+		s.standsInTime(p, func(other *promise) bool { return s.comesAfterKept(other) || s.isEarly(other) })
 }
 
 // standsInTime is inTime of a promise for which some others make way where it need not yield to them: those that are
@@ -295,7 +297,9 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	broken := s.layBack(lifted, laid)
 	if found {
 		p.movedFor = 0
-		s.telling().causeNow(p)
+		if p.was == nil || p.at <= p.was.At {
+			p.cause = nil
+		}
 		s.changed()
 	}
 	s.forgoing().noteSought(p)
