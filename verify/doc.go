@@ -76,7 +76,8 @@
 // A kept promise of a workload beyond its entitlement yields to a workload within its own, and each
 // to one that comes before it in its queue (B4). The entitlements are those of this solve: a workload that is
 // over its own now is beyond it whenever it was promised (mayYield), and so is one from which
-// another could reclaim at once (R1, R2). Three things more are accepted as yielding, because the next
+// another could reclaim at once (R1, R2). Of promises of the state that cannot all stand, as a start was planned and
+// not carried out, the later ones by (time, ID) yield (B4). Three things more are accepted as yielding, because the next
 // solve could not keep a promise against them (M5). With preemption across queues a workload whose promise
 // could begin now may start in the solve, be preempted by one of higher priority (E1), and be promised
 // its time again, so that the preemptor runs where it was promised (mayTake); a right to preempt

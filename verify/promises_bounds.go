@@ -290,14 +290,14 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || len(to.source.Tasks) > 0 || v.isOverLine(w, to) || v.couldNotBe(was) || comesLate(to, w, v.at):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || len(to.source.Tasks) > 0 || v.isOverLine(w, to) || v.couldNotBe(was):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
 	if mayPreempt(to, w) || v.mayReclaim(to, w) || mayStop(to, w) {
 		return
 	}
-	if mine != other || !standsBefore(to.source, w.source, mine.pool.policy) {
+	if (mine != other || !standsBefore(to.source, w.source, mine.pool.policy)) && !v.isPromisedTwice(w) {
 		v.fail(at, ruleBackfill, "it need not yield to %q", to.source.ID)
 	}
 }
@@ -349,12 +349,59 @@ func (v *promising) mayReclaim(one, other *verifiedWorkload) bool {
 	return false
 }
 
-// comesLate says whether one starts after the time that it was promised, and was promised it before
-// another was its own: as long as it is late the other is (B7).
-func comesLate(one, other *verifiedWorkload, now int64) bool {
-	a, b := one.source.Reserved, other.source.Reserved
-	return a != nil && a.Entitled && a.Rule != allot.ByGathering && micros(a.At) < now &&
-		(micros(a.At) < micros(b.At) || micros(a.At) == micros(b.At) && one.source.ID < other.source.ID)
+// isPromisedTwice says whether the state promises others, that come before it (B4), what it promises a workload, so that
+// not all of it can stand (B7): it may have begun to be late, or a start was planned and is not carried out, after
+// others were promised what its end leaves free.
+func (v *promising) isPromisedTwice(w *verifiedWorkload) bool {
+	own := v.keptOf(w)
+	if own == nil || own.gathers {
+		return false
+	}
+	stand, times := []*promised{own}, []int64{own.from}
+	for _, other := range v.workOrder {
+		p := v.keptOf(other)
+		if p == nil || other == w || p.gathers || p.to <= own.from || p.from >= own.to || !p.isKeptBefore(own) {
+			continue
+		}
+		stand = append(stand, p)
+		times = append(times, max(p.from, own.from))
+	}
+	for _, n := range own.nodes {
+		for _, now := range times {
+			if len(overfullWith(nil, own, n, now, stand, nil)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isKeptBefore says whether a promise of the state is laid before another of it (B4).
+func (p *promised) isKeptBefore(other *promised) bool {
+	a, b := p.workload.source, other.workload.source
+	if a.Reserved.Entitled != b.Reserved.Entitled {
+		return a.Reserved.Entitled
+	}
+	return cmp.Or(cmp.Compare(micros(a.Reserved.At), micros(b.Reserved.At)), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// keptOf is what the state promises a workload, as far as its places are there, from now on where its time has come;
+// nil is nothing.
+func (v *promising) keptOf(w *verifiedWorkload) *promised {
+	was := w.source.Reserved
+	if was == nil || was.Form < 0 || was.Form >= len(w.forms) {
+		return nil
+	}
+	f := w.forms[was.Form]
+	p := &promised{workload: w, form: f, from: max(micros(was.At), v.at), gathers: was.Rule == allot.ByGathering}
+	p.to = f.queue.pool.rounded(after(p.from, lastingOf(w.source, f.queue, len(was.Tasks)).expected))
+	for _, t := range was.Tasks {
+		if set := f.set(t.PodSet); set >= 0 && !v.gone(w, was.Form, t) {
+			p.tasks = append(p.tasks, plannedTask{place: t, request: &f.PodSets[set].Request, node: v.nodes[t.Node]})
+		}
+	}
+	p.readPlaces()
+	return p
 }
 
 // isOverLine says whether a workload that waits is beyond its entitlement by now beside all that has a

@@ -78,8 +78,9 @@ type promise struct {
 	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
 	lost     bool             // some place is not there any more
 	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
-	// are laid again after it.
+	// are laid again after it. movedFor is the workload for which it has other places since than before, plus one.
 	firm     bool
+	movedFor int32
 	gathers  bool             // its time is not known, and its places are held from now on
 	after    int32            // how many commits there were when its places were gathered in this solve
 	was      *cluster.Promise // as the state has it, or nil
@@ -308,11 +309,23 @@ func (s promising) layAgain() error {
 	return s.ctx.Err()
 }
 
-// allElsewhere has layElsewhere for promises that do not stand, and for those that stand no more for them.
+// allElsewhere has layElsewhere for promises that do not stand, and for those that stand no more for them. Those that
+// are later than the state has them for no more than that others are earlier stand in time again, before anybody starts
+// in between; each is tried once, as two may yield to each other in turns.
 func (s laying) allElsewhere(broken []*promise) {
-	for len(broken) > 0 && s.ctx.Err() == nil {
-		broken = append(broken[1:], s.layElsewhere(broken[0])...)
+	for _, p := range s.eachElsewhere(broken) {
+		if s.of(p.work) == p {
+			s.inTime(p)
+		}
 	}
+}
+
+// eachElsewhere is allElsewhere without a try in time. It returns all that it has laid, or withdrawn.
+func (s laying) eachElsewhere(broken []*promise) []*promise {
+	for next := 0; next < len(broken) && s.ctx.Err() == nil; next++ {
+		broken = append(broken, s.layElsewhere(broken[next])...)
+	}
+	return broken
 }
 
 // firmFirst are promises with those first that are firm.
@@ -340,6 +353,7 @@ func (s promising) stands(p *promise) (stands bool) {
 // more. One that finds none is withdrawn.
 func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	was := p.at
+	p.movedFor = 0
 	if p.was != nil && !p.was.Gathers { // it may have been earlier in this solve
 		was = max(was, p.was.At)
 	}

@@ -193,31 +193,78 @@ func (s promising) improve() (moved bool, err error) {
 }
 
 // inTime has a promise that became later in this solve stand at the time again that the state has, if it can beside
-// all but others that are later than that, and to which it need not yield: all that is kept stands at its time first
-// (B7).
+// all but others to which it need not yield and that are later than that too, or were made now, or else are earlier
+// than it: all that is kept stands at its time first, before any is tried earlier or made (B4, B7).
 func (s laying) inTime(p *promise) bool {
-	if !s.isLate(p) {
+	if s.promises.foresees || !s.isLate(p) {
 		return false
 	}
+	was := p.at
+	stood := s.standsInTime(p, s.comesAfterKept) || slices.ContainsFunc(s.promises.list, s.isEarly) &&
+		s.standsInTime(p, func(other *promise) bool { return s.comesAfterKept(other) || s.isEarly(other) })
+	return stood && p.at < was // it may have had to yield to one of those again
+}
+
+// standsInTime is inTime of a promise for which some others make way where it need not yield to them: those that are
+// earlier than the state has them by no more than that.
+func (s laying) standsInTime(p *promise, makesWay func(*promise) bool) bool {
 	lifted := s.lift(func(other *promise) bool { return other == p })
 	lifted = append(lifted, s.lift(func(other *promise) bool {
-		return other.isBeyond(p) || s.isLate(other) && !s.yields(p, other)
+		return other.isBeyond(p) || makesWay(other) && !s.yields(p, other)
 	})...)
-	again := *p
-	again.at, again.stays = max(p.was.At, s.world.Now, p.from, 0), slices.Clone(p.stays)
-	s.window(&again)
-	if again.at >= p.at || !s.stands(&again) && (p.lost || !s.layAtItsTime(&again)) {
-		s.layBack(lifted, nil)
+	var before []promise
+	for _, other := range lifted {
+		if other != p && (other.isBeyond(p) || !s.isEarly(other)) {
+			continue
+		}
+		before = append(before, *other)
+		if !(other != p && s.stands(other)) && !s.layInTime(other) {
+			s.layBackAs(before, lifted)
+			return false
+		}
+		s.hold(other)
+	}
+	for i := range before {
+		if other := s.of(before[i].work); !samePlaces(other.stays, before[i].stays) || other.at != before[i].at {
+			s.forgoing().giveUp(before[i].stays)
+			other.tried, other.sought = 0, 0
+		}
+	}
+	p.cause = nil
+	broken := s.layBack(slices.DeleteFunc(lifted, func(other *promise) bool { return len(s.promises.profile.Held(other.work)) > 0 }), p)
+	s.changed()
+	s.eachElsewhere(broken)
+	return true
+}
+
+// layInTime has a promise that is lifted be laid when the state has it, on its places or on equal ones, if that is
+// another time than its own and it can.
+func (s laying) layInTime(p *promise) bool {
+	at := max(p.was.At, s.world.Now, p.from, 0)
+	if at == p.at {
 		return false
 	}
-	s.forgoing().giveUp(p.stays)
-	again.cause = nil
-	was := p.at
-	*p = again
-	broken := s.layBack(lifted, p)
-	s.changed()
-	s.allElsewhere(broken)
-	return p.at < was // it may have had to yield to one of those again
+	p.at, p.stays, p.movedFor = at, slices.Clone(p.stays), 0
+	s.window(p)
+	return s.stands(p) || !p.lost && s.layAtItsTime(p)
+}
+
+// layBackAs holds again what was lifted, of which some were tried at other times, as they were before.
+func (s laying) layBackAs(before []promise, lifted []*promise) {
+	for i := range before {
+		p := s.of(before[i].work)
+		s.promises.profile.Release(p.work)
+		*p = before[i]
+	}
+	s.layBack(lifted, nil)
+}
+
+// comesAfterKept says whether a promise is later than the state has it, or was made in this solve.
+func (s laying) comesAfterKept(p *promise) bool { return p.was == nil || s.isLate(p) }
+
+// isEarly says whether a promise is earlier than the state has it.
+func (s laying) isEarly(p *promise) bool {
+	return p.was != nil && !p.was.Gathers && !p.gathers && p.at < max(p.was.At, s.world.Now, 0)
 }
 
 // isLate says whether a promise is later than the state has it, and than now.
@@ -251,6 +298,7 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
+		p.movedFor = 0
 		if p.was == nil || p.at <= p.was.At {
 			p.cause = nil
 		}

@@ -268,7 +268,7 @@ func (s promising) placeFree(r reach, f *cluster.Form, d *cluster.Definition, un
 	if !trial {
 		m := x.Mark()
 		charge, found, err := s.gathering().placeOffGathered(r, f, d, unit, beside, asks, bound)
-		if err != nil || found && s.stillKept(keeps) {
+		if err != nil || found && s.stillKept(r.work, keeps) {
 			x.Commit(m)
 			return charge, found, err
 		}
@@ -287,10 +287,10 @@ func (s promising) takeAll(d *cluster.Definition, unit gang.Unit) error {
 	return nil
 }
 
-// stillKept says whether, with the places taken that were found, all promises that are to be kept are
+// stillKept says whether, with the places taken that were found for a workload, all promises that are to be kept are
 // so at their times, on equal places; these are theirs then, as what is placed may stay on the others
 // beyond what is expected. One that what is placed does not reach may be reached by another that it moves.
-func (s promising) stillKept(keeps func(*promise) bool) bool {
+func (s promising) stillKept(work int32, keeps func(*promise) bool) bool {
 	places := slices.Clone(s.places)
 	defer func() { s.places = append(s.places[:0], places...) }()
 	laid, kept := s.together(keeps)
@@ -301,7 +301,9 @@ func (s promising) stillKept(keeps func(*promise) bool) bool {
 	for i := range laid {
 		p := s.of(laid[i].work)
 		same := samePlaces(p.stays, laid[i].stays)
-		moved = moved || !same
+		if !same {
+			moved, p.movedFor = true, work+1
+		}
 		s.promises.displaced = s.promises.displaced || len(laid) < len(s.promises.list) && !same
 		s.promises.profile.Release(p.work)
 		s.forgoing().giveUp(p.stays)

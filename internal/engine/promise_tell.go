@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -104,10 +103,15 @@ func (s telling) stillLeaving(in func(node int32, devices uint64) bool) int32 {
 	return by
 }
 
-// inTheWay is the first workload that stands on nodes of a promise at its time and without which
-// that would stand, and whether it overruns; else the first to whom it may have to yield that is promised them; else,
-// as it is only together that they are in the way, the first that stands on its places, or is promised them; none is
-// nobody. Those come first to whom it may have to yield, then those on its places, by ID.
+// An obstacle is a workload without which a promise may stand: as its tasks stand there, or by what it is promised.
+type obstacle struct {
+	work    int32
+	tasks   []*cluster.Seat
+	promise *promise
+}
+
+// inTheWay is the first obstacle of a promise at its time without which that would stand, and whether it overruns; else,
+// as it is only together that they are in the way, the first that still is without those behind it; none is nobody.
 func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	w, profile := s.world, s.promises.profile
 	at = max(at, w.Now)
@@ -123,47 +127,59 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	if s.stands(&then) {
 		return cluster.None, false
 	}
-	there := s.standAt(&then)
-	meets := func(i int32) bool {
-		return slices.ContainsFunc(there[i], func(one *cluster.Seat) bool { return p.overlaps(w.Position[one.Node], one.Devices) })
-	}
-	order := slices.SortedFunc(maps.Keys(there), func(a, b int32) int {
-		return cmp.Or(trueFirst(s.mayYieldTo(p, a), s.mayYieldTo(p, b)), trueFirst(meets(a), meets(b)), w.CompareIDs(a, b))
-	})
-	for _, i := range order {
-		if s.standsWithout(&then, i, there[i]) {
-			return i, slices.ContainsFunc(there[i], s.overrunsFor(p))
+	order := s.obstacles(&then)
+	k := slices.IndexFunc(order, func(one obstacle) bool { return s.standsWithout(&then, []obstacle{one}) })
+	for first := len(order) - 1; k < 0 && first >= 0; first-- {
+		if s.standsWithout(&then, order[first:]) {
+			k = first
 		}
 	}
-	others := s.promisedAt(&then)
-	if k := slices.IndexFunc(others, func(other *promise) bool { return s.mayYieldTo(p, other.work) && s.standsBeyond(&then, other) }); k >= 0 {
-		return others[k].work, false
-	}
-	if !s.standsAlone(&then, there, others) { // its places are none for it, whoever is there
+	switch {
+	case k < 0: // its places are none for it, whoever is there
 		return cluster.None, false
+	case order[k].promise != nil:
+		return order[k].promise.wantedBy(), false
 	}
-	if k := slices.IndexFunc(order, meets); k >= 0 {
-		return order[k], slices.ContainsFunc(there[order[k]], s.overrunsFor(p))
-	}
-	if k := slices.IndexFunc(others, func(other *promise) bool {
-		return s.standsBeyond(&then, other) || slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.overlaps(one.Place.Node, one.Place.Devices) })
-	}); k >= 0 {
-		return others[k].work, false
-	}
-	return cluster.None, false
+	return order[k].work, slices.ContainsFunc(order[k].tasks, s.overrunsFor(p))
 }
 
-// promisedAt are the other promises that are in use on nodes of one at its time: those first to whom it may have to
-// yield, by ID.
+// obstacles are those of a promise at its time: first those to which it yields, then those to which it may have to, and
+// of these those that stand before those that are promised something, and those on its places before others, by ID.
+func (s telling) obstacles(p *promise) (order []obstacle) {
+	w := s.world
+	for i, tasks := range s.standAt(p) { // they are sorted: order cannot matter
+		order = append(order, obstacle{work: i, tasks: tasks})
+	}
+	for _, other := range s.promisedAt(p) {
+		order = append(order, obstacle{work: other.work, promise: other})
+	}
+	yields := func(one obstacle) bool {
+		return one.promise != nil && p.isBeyond(one.promise) || s.laying().standsBefore(one.work, w.FormOf(&w.Works[one.work], w.Works[one.work].Current), p)
+	}
+	meets := func(one obstacle) bool {
+		return slices.ContainsFunc(one.tasks, func(t *cluster.Seat) bool { return p.overlaps(w.Position[t.Node], t.Devices) })
+	}
+	slices.SortFunc(order, func(a, b obstacle) int {
+		return cmp.Or(trueFirst(yields(a), yields(b)), trueFirst(s.mayYieldTo(p, a.work), s.mayYieldTo(p, b.work)),
+			trueFirst(a.promise == nil, b.promise == nil), trueFirst(meets(a), meets(b)), w.CompareIDs(a.work, b.work))
+	})
+	return order
+}
+
+// wantedBy is the workload for the sake of which a promise has its places: that for which it was moved there, or its own.
+func (p *promise) wantedBy() int32 {
+	if p.movedFor > 0 {
+		return p.movedFor - 1
+	}
+	return p.work
+}
+
+// promisedAt are the other promises that are in use on nodes of one at its time.
 func (s telling) promisedAt(p *promise) []*promise {
-	others := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
+	return slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
 		return other.work == p.work || other.at >= cluster.TimeAfter(p.at, p.duration) || s.until(other) <= p.at ||
 			!slices.ContainsFunc(other.stays, func(one placement.Stay) bool { return p.usesNode(one.Place.Node) })
 	})
-	slices.SortFunc(others, func(a, b *promise) int {
-		return cmp.Or(trueFirst(s.mayYieldTo(p, a.work), s.mayYieldTo(p, b.work)), s.world.CompareIDs(a.work, b.work))
-	})
-	return others
 }
 
 // overrunsFor says whether a task that is in the way of a promise was to have left: one that only claims its place in
@@ -194,46 +210,24 @@ func (s telling) standAt(p *promise) map[int32][]*cluster.Seat {
 	return there
 }
 
-// standsWithout says whether a promise would stand if some tasks of a workload were not there.
-func (s telling) standsWithout(p *promise, i int32, tasks []*cluster.Seat) bool {
-	x, w := s.pool.Index, s.world
-	d := w.Definition(&w.Works[i], w.Works[i].Current)
-	m := x.Mark()
-	defer x.Undo(m)
-	for _, one := range tasks {
-		_ = x.Give(d.Sets[one.Set].Placed, one.Place(w)) // it stands there
-	}
-	return s.stands(p)
-}
-
-// standsAlone says whether a promise would stand if neither some tasks were there nor some others were promised
-// anything.
-func (s telling) standsAlone(p *promise, there map[int32][]*cluster.Seat, others []*promise) (stands bool) {
+// standsWithout says whether a promise would stand if some of its obstacles were not there.
+func (s telling) standsWithout(p *promise, some []obstacle) (stands bool) {
 	x, w, profile := s.pool.Index, s.world, s.promises.profile
 	m := x.Mark()
 	defer x.Undo(m)
-	for i, tasks := range there { // each for itself: order cannot matter
-		d := w.Definition(&w.Works[i], w.Works[i].Current)
-		for _, one := range tasks {
-			_ = x.Give(d.Sets[one.Set].Placed, one.Place(w)) // it stands there
+	for _, one := range some {
+		if one.promise != nil {
+			if stays := profile.Release(one.work); len(stays) > 0 {
+				defer profile.Hold(one.work, stays)
+			}
+			continue
 		}
-	}
-	for _, other := range others {
-		if stays := profile.Release(other.work); len(stays) > 0 {
-			defer profile.Hold(other.work, stays)
+		d := w.Definition(&w.Works[one.work], w.Works[one.work].Current)
+		for _, t := range one.tasks {
+			_ = x.Give(d.Sets[t.Set].Placed, t.Place(w)) // it stands there
 		}
 	}
 	return s.stands(p)
-}
-
-// standsBeyond says whether a promise would stand if another were not.
-func (s telling) standsBeyond(p, other *promise) bool {
-	stays := s.promises.profile.Release(other.work)
-	stands := s.stands(p)
-	if len(stays) > 0 {
-		s.promises.profile.Hold(other.work, stays)
-	}
-	return stands
 }
 
 // overlaps says whether a place shares a device with what is promised, or its node where
