@@ -142,13 +142,18 @@ func (d *Decision) fromScratch(ctx context.Context, victims view.Victims) error 
 	if err != nil {
 		return err
 	}
-	w.trace(victims)
-	found, err := engine.Solve(ctx, w.World)
+	found, err := w.solve(ctx, victims)
 	if err != nil {
 		return err
 	}
 	d.isFound(w, found)
 	return nil
+}
+
+// solve decides in the world, and keeps of the victims how they were chosen.
+func (w *world) solve(ctx context.Context, victims view.Victims) (*cluster.Decision, error) {
+	w.trace(victims)
+	return engine.Solve(ctx, w.World)
 }
 
 // isFound takes note of the decision in full.

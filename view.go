@@ -155,8 +155,7 @@ func (s *State) View(ctx context.Context, victims view.Victims, look func(view.D
 	if err != nil {
 		return err
 	}
-	w.trace(victims)
-	found, err := engine.Solve(ctx, w.World)
+	found, err := w.solve(ctx, victims)
 	if err != nil {
 		return err
 	}
