@@ -200,8 +200,9 @@
 // gang that preempts, and what would move from it are kept, and asked anew where units came
 // or went; what of it cannot serve is kept both for when some find other places and for when
 // they find none. Whom a reclaim takes first on a node is kept too, as long as the class, the saturation
-// and the excess of the leaves of those that stand there are the same; else a gang that reclaims
-// asks every node, as each start changes what may be taken. Of a single task's prices the least is found
+// and the excess of the leaves of those that stand there are the same, and the same of them may go; else a gang
+// that reclaims asks every node, as each start changes what may be taken. So is it that a node takes too
+// little with all gone that may go. Of a single task's prices the least is found
 // among those of each queue and size, which are a heap each.
 //
 // # Example
