@@ -118,7 +118,7 @@ type Evaluator struct {
 }
 
 // A unitState is what is asked of many units for one that is taken, side by side in
-// memory: 64 bytes, which are read at once, so that nothing is asked elsewhere of a unit of one task that is
+// memory: at most 64 bytes, which are read at once, so that nothing is asked elsewhere of a unit of one task that is
 // weighed and stays.
 type unitState struct {
 	next                 UnitID // of the same workload
