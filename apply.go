@@ -282,7 +282,7 @@ func (ap *applier) result() (*State, error) {
 }
 
 // clear takes what is gone out of the state, and clears the promise of a workload that still
-// holds something in it: that was to go, and did not.
+// holds its minimum in it, or a task that is promised a place: that was to go, and did not.
 func (ap *applier) clear() {
 	for w := range ap.gone { // each workload for itself: order cannot matter
 		ap.sweep(w)
@@ -291,7 +291,7 @@ func (ap *applier) clear() {
 		return ap.ended[w.ID] && len(w.Tasks) == 0
 	})
 	for i := range ap.state.Workloads {
-		if w := &ap.state.Workloads[i]; slices.ContainsFunc(w.Tasks, func(t Task) bool { return t.Phase != Terminating }) {
+		if w := &ap.state.Workloads[i]; ap.promised[w.ID] != nil && ap.promised[w.ID].isOver(w) {
 			delete(ap.promised, w.ID)
 		}
 	}

@@ -104,6 +104,14 @@ func (ap *applier) keepTimes(w *Workload) {
 	}
 }
 
+// isOver says whether a workload holds its minimum, or some task that is promised a place.
+func (p *Promise) isOver(w *Workload) bool {
+	held := slices.DeleteFunc(slices.Clone(w.Tasks), func(t Task) bool { return t.Phase == Terminating })
+	return len(held) > 0 && (w.atMinimum() || slices.ContainsFunc(held, func(t Task) bool {
+		return slices.ContainsFunc(p.Tasks, func(at Placement) bool { return at.PodSet == t.PodSet && at.Index == t.Index })
+	}))
+}
+
 // holds says whether something is promised at the place of a task; nil promises nothing.
 func (p *Promise) holds(t *Task) bool {
 	return p != nil && slices.ContainsFunc(p.Tasks, func(at Placement) bool {

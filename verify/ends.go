@@ -224,15 +224,19 @@ func overran(s *allot.State, w *allot.Workload, q *verifiedQueue, t *allot.Task)
 	return q.pool.trusts() && hasOverrun(w, q, t, nowOf(s))
 }
 
-// waitingSince is when a workload began to wait, or would have if that is not said: now, if it ran.
-func waitingSince(w *allot.Workload, now int64) int64 {
-	if slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return hasBegun(&t) }) {
+// waitingSince is when a workload began to wait, or would have if that is not said: what is left of a gang, when it became
+// that, and now, if it ran.
+func (w *verifiedWorkload) waitingSince(now int64) int64 {
+	switch k := w.source; {
+	case w.active > 0 && !k.PartialSince.IsZero():
+		return micros(k.PartialSince)
+	case slices.ContainsFunc(k.Tasks, func(t allot.Task) bool { return hasBegun(&t) }):
 		return now
+	case k.WaitingSince.IsZero():
+		return micros(k.Submitted)
+	default:
+		return micros(k.WaitingSince)
 	}
-	if w.WaitingSince.IsZero() {
-		return micros(w.Submitted)
-	}
-	return micros(w.WaitingSince)
 }
 
 // hasOverrun says whether a task of the state was expected to have ended by now.

@@ -139,6 +139,10 @@ func (n *gangNode) inUnits(counts []verifiedCounts) bool {
 	return !slices.ContainsFunc(n.children, func(child *gangNode) bool { return !child.inUnits(counts) })
 }
 
+// waitsToStart says whether nothing of a workload has a place after the plan, or less than its minimum does, which waits
+// for what completes it (G1).
+func (w *verifiedWorkload) waitsToStart() bool { return w.active == 0 || !w.atMinimum(heldTasks) }
+
 // atMinimum says whether those tasks of w are at the minimum of its form.
 func (w *verifiedWorkload) atMinimum(of func(verifiedCounts) int) bool {
 	if w.places == 0 {

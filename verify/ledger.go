@@ -185,7 +185,7 @@ func (v *promising) letIn() {
 		switch {
 		case p.unsettled:
 		case p.gathers:
-			p.objections = v.besideUsed(p, func(*standing) bool { return false })
+			p.objections = v.besideUsed(p, func(one *standing) bool { return one.workload == p.workload })
 		default:
 			p.objections = v.outOfBounds(l, p)
 		}

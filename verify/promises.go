@@ -33,6 +33,7 @@ type promising struct {
 	// waitedFor are the workloads that promises wait for, by their numbers.
 	ofNames   map[string]*promised
 	lasts     map[string]int64
+	goes      map[string]int64 // when the first of what has a place of a workload has left
 	waitedFor []*verifiedWorkload
 	// wasLeaving is what was leaving before the plan, by node.
 	wasLeaving map[*verifiedNode][]leavingTask
@@ -203,14 +204,14 @@ func (v *promising) promisedBy(at string, r *allot.PlannedReservation, w *verifi
 	if gathers {
 		from = v.at
 	}
-	lasts := lastingOf(w.source, f.queue, len(r.Promise.Tasks))
+	lasts := lastingOf(w.source, f.queue, len(r.Promise.Tasks)+w.active)
 	ends := after(from, f.queue.pool.inTheWay(lasts))
 	f.closed = reserving{v.verifier}.closedFrom(from, ends, false, w.source, &f)
 	to := f.queue.pool.rounded(after(from, lasts.expected))
 	if gathers {
 		to = forever
 	}
-	return &promised{path: at, source: r, workload: w, form: f, from: from, to: to, since: waitingSince(w.source, v.at), gathers: gathers, entry: noEntry}
+	return &promised{path: at, source: r, workload: w, form: f, from: from, to: to, since: w.waitingSince(v.at), gathers: gathers, entry: noEntry}
 }
 
 // canBeKept checks that what a host writes into the state of a promise may stand there (V1).
@@ -294,7 +295,7 @@ func (v *promising) fitsBesideLeaving(n *verifiedNode, one *standing) bool {
 // the plan and has another, and may have been placed twice, nothing is known but that it has
 // left by the earlier of its ends.
 func (v *promising) readStanding() {
-	v.stands, v.lasts = make(map[*verifiedNode][]standing), make(map[string]int64)
+	v.stands, v.lasts, v.goes = make(map[*verifiedNode][]standing), make(map[string]int64), make(map[string]int64)
 	v.behind, v.after, v.grown = make(map[taskName]string), make(map[taskName][]string), make(map[taskName]bool)
 	v.inItsTurn = make(map[taskName]bool)
 	lost, gone := make(map[taskName]bool), make(map[taskName]bool) // what has gone begins anew if it starts again (B1)
@@ -395,6 +396,9 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one.until.predicted = f.queue.pool.rounded(one.until.predicted)
 	v.stands[node] = append(v.stands[node], one)
 	v.lasts[w.source.ID] = max(v.lasts[w.source.ID], one.until.predicted)
+	if first, some := v.goes[w.source.ID]; !some || one.until.predicted < first {
+		v.goes[w.source.ID] = one.until.predicted
+	}
 }
 
 // isPromised says whether the state has something promised to a workload: what stands behind any other
@@ -424,13 +428,19 @@ func (v *promising) evictedAt(w *verifiedWorkload, f *verifiedForm, t verifiedTa
 // names checks that what a promise names exists, and is as much as starts at once (G1).
 func (v *promising) names(p *promised) {
 	w, r := p.workload, &p.source.Promise
-	if w.active > 0 || w.source.Ending || w.ended || isEarly(w.source, v.state.Now) {
+	if !w.waitsToStart() || w.active > 0 && r.Form != w.form || w.source.Ending || w.ended || isEarly(w.source, v.state.Now) {
 		v.fail(p.path, rulePromises, "%q does not wait for anything that could be promised", w.source.ID)
+	}
+	if goes, holds := v.goes[w.source.ID]; holds && p.from >= goes {
+		v.fail(p.path, rulePromises, "what is left of %q has begun to end by %s", w.source.ID, text(p.from))
 	}
 	if p.from < v.at {
 		v.fail(p.path, ruleKept, "the time has passed")
 	}
 	counts := make([]verifiedCounts, len(p.form.PodSets))
+	if w.active > 0 && r.Form == w.form {
+		copy(counts, w.counts)
+	}
 	lastSet, lastIndex := -1, -1
 	for k, place := range r.Tasks {
 		at := p.path + listPath(".promise.tasks", k)
@@ -447,6 +457,8 @@ func (v *promising) names(p *promised) {
 			v.fail(at, ruleOrder, "task %d of pod set %q is not behind the one before it", place.Index, place.PodSet)
 		case place.Index < 0 || place.Index >= p.form.PodSets[set].Count:
 			v.fail(at, ruleNames, "pod set %q has no task %d", place.PodSet, place.Index)
+		case v.hasPlace(taskName{w.source.ID, place.PodSet, place.Index}):
+			v.fail(at, rulePromises, "task %d of pod set %q has a place", place.Index, place.PodSet)
 		default:
 			lastSet, lastIndex = set, place.Index
 			counts[set].running++
@@ -455,9 +467,15 @@ func (v *promising) names(p *promised) {
 		}
 		p.unsettled = true
 	}
-	if !p.unsettled && !p.form.tree().reached(counts, runningTasks) {
+	if !p.unsettled && !p.form.tree().reached(counts, heldTasks) {
 		v.fail(p.path, ruleGang, "what is promised to %q is not its minimum", w.source.ID)
 	}
+}
+
+// hasPlace says whether a task has a place when the plan has been carried out.
+func (v *verifier) hasPlace(task taskName) bool {
+	_, has := v.tasks[task]
+	return has
 }
 
 // places checks that each place of a promise is one for its task, whatever else is there (P1,
@@ -474,18 +492,30 @@ func (v *promising) places(p *promised) {
 	}
 }
 
-// together checks that those tasks share a domain that have to (T2, T3).
+// together checks that those tasks share a domain that have to (T2, T3): also with what is left of the gang that they
+// complete (T6).
 func (v *promising) together(p *promised) {
 	for _, scope := range p.form.scopes() {
 		first := make(map[int]*verifiedNode) // by slice
+		sliceOf := func(index int) int {
+			if scope.size == 0 {
+				return 0
+			}
+			return index / scope.size
+		}
+		for _, set := range scope.sets {
+			for index := range p.form.PodSets[set].Count {
+				t, has := v.tasks[taskName{p.workload.source.ID, p.form.PodSets[set].Name, index}]
+				if slice := sliceOf(index); has && first[slice] == nil && v.nodes[t.node].pool == p.form.queue.pool {
+					first[slice] = v.nodes[t.node]
+				}
+			}
+		}
 		for k, t := range p.tasks {
 			if !slices.Contains(scope.sets, p.form.set(t.name.podSet)) {
 				continue
 			}
-			slice := 0
-			if scope.size > 0 {
-				slice = t.name.index / scope.size
-			}
+			slice := sliceOf(t.name.index)
 			if first[slice] == nil {
 				first[slice] = t.node
 			}

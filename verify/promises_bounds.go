@@ -164,7 +164,7 @@ func (v *promising) kept() {
 	}
 	for _, w := range v.workOrder {
 		was := w.source.Reserved
-		if was == nil || told[w.source.ID] || w.active > 0 || w.source.Ending || w.ended || was.Form < 0 || was.Form >= len(w.forms) || isEarly(w.source, v.state.Now) {
+		if was == nil || told[w.source.ID] || !w.waitsToStart() || w.source.Ending || w.ended || was.Form < 0 || was.Form >= len(w.forms) || isEarly(w.source, v.state.Now) {
 			continue
 		}
 		if w.forms[was.Form].queue.pool.promises() {
@@ -394,7 +394,7 @@ func (v *promising) keptOf(w *verifiedWorkload) *promised {
 	}
 	f := w.forms[was.Form]
 	p := &promised{workload: w, form: f, from: max(micros(was.At), v.at), gathers: was.Rule == allot.ByGathering}
-	p.to = f.queue.pool.rounded(after(p.from, lastingOf(w.source, f.queue, len(was.Tasks)).expected))
+	p.to = f.queue.pool.rounded(after(p.from, lastingOf(w.source, f.queue, len(was.Tasks)+w.active).expected))
 	for _, t := range was.Tasks {
 		if set := f.set(t.PodSet); set >= 0 && !v.gone(w, was.Form, t) {
 			p.tasks = append(p.tasks, plannedTask{place: t, request: &f.PodSets[set].Request, node: v.nodes[t.Node]})

@@ -327,7 +327,7 @@ func (v reserving) stoodBehind(x *verifiedVictim, f *verifiedForm) {
 // ended by now (B5).
 func (v reserving) trustedToHaveLeft(b, other *verifiedWorkload, queue *verifiedQueue) bool {
 	return slices.ContainsFunc(other.source.Tasks, func(t allot.Task) bool {
-		return t.Phase != allot.Terminating && overran(v.state, other.source, queue, &t) && micros(t.Since) > waitingSince(b.source, nowOf(v.state))
+		return t.Phase != allot.Terminating && overran(v.state, other.source, queue, &t) && micros(t.Since) > b.waitingSince(nowOf(v.state))
 	})
 }
 

@@ -124,8 +124,11 @@ func (s foreseeing) turn(order *queue.Queues, leaf int, it queue.Item, early *[]
 	return s.ctx.Err()
 }
 
-// lastForm is the last form of a workload that has a unit to start.
+// lastForm is the last form of a workload that has a unit to start: of what is left of a gang, its own.
 func lastForm(w *cluster.World, k *cluster.Work) int16 {
+	if isTied(w, k) {
+		return k.Current
+	}
 	last := int16(len(k.Others))
 	for last > 0 && !w.Definition(k, last).Verdict.OK {
 		last--
@@ -201,7 +204,7 @@ func (s foreseeing) refusedNow(p *promise) bool {
 	if p.at > max(s.world.Now, 0) {
 		return false
 	}
-	d, x := s.openAt(p.work, p.form, p.at, p.unit.Tasks()), s.pool.Index
+	d, x := s.openAt(p.work, p.form, p.at, p.tasks()), s.pool.Index
 	m := x.Mark()
 	defer x.Undo(m)
 	for task, set := range cluster.TasksOf(p.unit) {

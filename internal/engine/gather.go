@@ -41,7 +41,7 @@ func (s gathering) gather(p *promise) bool {
 	}
 	nodes := [][]int32{nil}
 	if d.Gang.Constrained() {
-		domains, _ := s.placer.Domains(s.nodes(), d.Gang, p.unit, s.reprieving().beside(p.work, d, p.unit))
+		domains, _ := s.placer.Domains(s.nodes(), d.Gang, p.unit, s.laying().siblings(p, d))
 		for i, domain := range domains {
 			if i == 0 {
 				nodes = nil
@@ -49,7 +49,7 @@ func (s gathering) gather(p *promise) bool {
 			nodes = append(nodes, s.placer.Topology.Nodes(domain))
 		}
 	}
-	on := s.loads()
+	on := s.loads(p)
 	var best *gathered
 	free, _ := s.promises.profile.KeepFree(cluster.Never, true, nil, func(int32) bool { return true })
 	s.leave()
@@ -79,10 +79,10 @@ func (s gathering) entitledOnce(p *promise) (entitled bool) {
 	s.during(p.at, func(other *promise) bool { return other != p }, func() {
 		stands := slices.DeleteFunc(s.use(), func(one ended) bool {
 			goes := one.node != cluster.None && s.world.NodePool[one.node] == s.index && p.overlaps(s.world.Position[one.node], one.devices)
-			if goes {
+			if goes = goes && one.work != p.work; goes {
 				_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 			}
-			return goes
+			return goes || one.work == p.work
 		})
 		s.letIn(p, stands)
 		entitled = s.pool.Room.Entitled(f.Queue, p.asks)
@@ -98,7 +98,7 @@ func (s admitting) admittedOnce(p *promise, charge quota.Amounts) bool {
 	defer tree.Undo(m)
 	gone := letGo{outs: s.behind().outs()}
 	for _, one := range s.use() {
-		if !gone.has(&one) {
+		if one.work != p.work && !gone.has(&one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}
@@ -167,7 +167,7 @@ func (s gathering) leave() {
 // knowTime has a promise be one with a time: who is only waited for is there again, and who stands behind it
 // goes when that comes (B6).
 func (s gathering) knowTime(p *promise) {
-	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Lasts(p.unit.Tasks())
+	p.gathers, p.duration = false, s.world.Definition(&s.world.Works[p.work], p.form).Times.Lasts(p.tasks())
 	s.promises.tellsOf(p, s.makesWay(p))
 }
 
@@ -200,10 +200,13 @@ type load struct {
 	busy, lost int64
 }
 
-// loads are the tasks of the pool, by node.
-func (s gathering) loads() map[int32][]load {
+// loads are the tasks of the pool, by node, but for what is left of a gang for which places are gathered.
+func (s gathering) loads(p *promise) map[int32][]load {
 	w, on := s.world, make(map[int32][]load)
 	for i, one := range s.behind().standing() {
+		if i == p.work {
+			continue
+		}
 		k := &w.Works[i]
 		set := &w.Definition(k, k.Current).Sets[one.Set]
 		out := load{stay: placement.Stay{Shape: set.Placed, Place: one.Place(w)}}
@@ -274,7 +277,7 @@ func (s gathering) gatherIn(p *promise, nodes []int32, on map[int32][]load) *gat
 // stands says whether the places that are gathered would take the tasks still once all that stands on
 // their nodes has left, beside what is promised to others at any time.
 func (s gathering) stands(p *promise) bool {
-	x, on := s.pool.Index, s.loads()
+	x, on := s.pool.Index, s.loads(p)
 	m, _ := s.promises.profile.KeepFree(cluster.Never, true, nil, func(holder int32) bool { return holder != p.work })
 	defer x.Undo(m)
 	s.leave()
@@ -300,7 +303,7 @@ func (s gathering) waitedFor(p *promise) (stays []placement.Stay) {
 	over, ends := s.overfull(p), endings{World: s.world}
 	for i, one := range s.behind().standing() {
 		place := one.Place(s.world)
-		if one.Commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
+		if i != p.work && one.Commit < p.after && over[place.Node]&place.Devices != 0 || s.behind().stepsAside(one, i, p) {
 			stays = append(stays, s.stayOf(&ends, i, one))
 		}
 	}

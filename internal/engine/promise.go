@@ -73,6 +73,8 @@ type promise struct {
 	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.wouldExpose]
 	duration int64
 	unit     gang.Unit
+	indices  []int32 // of the tasks of the unit
+	held     []int32 // what is left of a gang that the unit completes, by pod set; nil is that all starts together
 	asks     quota.Amounts
 	stays    []placement.Stay // by pod set, then task
 	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
@@ -180,12 +182,12 @@ func (s promising) read(i int32) *promise {
 	k := &w.Works[i]
 	was := k.Reserved
 	d := w.Definition(k, was.Form)
-	if !startsAnew(k) || w.Holds(k) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
+	if !waitsToStart(w, k, was.Form) || !d.Verdict.OK || was.Gathers && !s.pool.Policy.Reserve.Gather {
 		return nil
 	}
 	p := &promise{
 		work: i, form: was.Form, entitled: was.Entitled, at: max(was.At, w.Now),
-		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))},
+		was: was, made: was.Made, first: was.First, unit: gang.Unit{Add: make([]int32, len(d.Sets))}, held: slices.Clone(w.CountsOf(k)),
 	}
 	if was.Gathers {
 		p.at, p.duration, p.gathers = max(w.Now, 0), cluster.Never, true
@@ -195,20 +197,24 @@ func (s promising) read(i int32) *promise {
 			return nil
 		}
 		p.unit.Add[t.Set]++
+		p.indices = append(p.indices, t.Index)
 		place := placement.Place{Node: cluster.None, Devices: t.Devices}
 		if p.lost = p.lost || t.Node == cluster.None; !p.lost {
 			place.Node = w.Position[t.Node]
 		}
 		p.stays = append(p.stays, placement.Stay{Place: place})
 	}
+	if p.held == nil || d.Gang.Sliced() || !s.laying().lacks(p) {
+		p.indices = s.laying().indicesOf(p)
+	}
 	if !p.lost && !obeys(s.Solver, p, d) {
 		return nil
 	}
 	if !p.gathers {
-		p.duration = d.Times.Lasts(p.unit.Tasks())
+		p.duration = d.Times.Lasts(p.tasks())
 	}
-	asks, err := s.unitAsks(d, p.unit, true)
-	if err != nil || !slices.ContainsFunc(unitsOf(d, nil), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
+	asks, err := s.unitAsks(d, p.unit, p.held == nil)
+	if err != nil || !slices.ContainsFunc(unitsOf(d, p.held), func(u gang.Unit) bool { return slices.Equal(u.Add, p.unit.Add) }) {
 		return nil
 	}
 	p.asks = slices.Clone(asks)
@@ -221,9 +227,12 @@ func obeys(s *Solver, p *promise, d *cluster.Definition) bool {
 	if !d.Gang.Constrained() {
 		return true
 	}
-	held := make([]gang.Held, len(p.stays))
-	for i, t := range p.was.Tasks {
-		held[i] = gang.Held{Set: t.Set, Index: t.Index, Node: p.stays[i].Place.Node}
+	var held []gang.Held
+	if p.held != nil {
+		held = slices.Clone(s.world.HeldBy(p.work))
+	}
+	for task, set := range cluster.TasksOf(p.unit) {
+		held = append(held, gang.Held{Set: int32(set), Index: p.indices[task], Node: p.stays[task].Place.Node})
 	}
 	return s.placer.Obeyed(d.Gang, held)
 }
@@ -231,6 +240,15 @@ func obeys(s *Solver, p *promise, d *cluster.Definition) bool {
 // startsAnew says whether a workload waits to start, be it that all that ran of it is leaving first (S5).
 func startsAnew(k *cluster.Work) bool {
 	return k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers
+}
+
+// waitsToStart says whether a workload waits to start in a form, or for what completes what is left of a gang (G1).
+func waitsToStart(w *cluster.World, k *cluster.Work, form int16) bool {
+	if !startsAnew(k) || !w.Holds(k) {
+		return startsAnew(k)
+	}
+	d, held := w.Definition(k, k.Current), w.Live[k.Live].Held
+	return form == k.Current && !d.Gang.AtMinimum(held) && !isEnough(d, held) && !strayed(w, k)
 }
 
 // unitsOf are the units by which a workload may go on from what it holds, in order of preference:
@@ -246,7 +264,7 @@ func unitsOf(d *cluster.Definition, held []int32) []gang.Unit {
 // window has all that is held be held for the time of the promise, as what is open then lets
 // it be asked for.
 func (s promising) window(p *promise) {
-	d := s.openAt(p.work, p.form, p.at, p.unit.Tasks())
+	d := s.openAt(p.work, p.form, p.at, p.tasks())
 	for task, set := range cluster.TasksOf(p.unit) {
 		one := &p.stays[task]
 		one.Shape, one.From, one.Until = d.Sets[set].Placed, p.at, cluster.TimeAfter(p.at, p.duration)
@@ -277,6 +295,7 @@ func (s promising) layAgain() error {
 	}
 	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.Changes+1
 	slices.SortStableFunc(all.list, s.laying().compare)
+	s.laying().withdrawOthers()
 	var broken []*promise
 	for _, p := range firmFirst(all.list) {
 		if s.stands(p) {
@@ -338,7 +357,7 @@ func firmFirst(list []*promise) []*promise {
 // stands says whether the places of a promise are free at its time, and its queue lets it in.
 func (s promising) stands(p *promise) (stands bool) {
 	defer s.behind().onBehalfOf(p.work)()
-	if p.lost || !s.admitted(p) {
+	if p.lost || !s.laying().completes(p) || !s.admitted(p) {
 		return false
 	}
 	if p.gathers {
@@ -405,6 +424,9 @@ func (s promising) hold(p *promise) {
 	profile, now := s.promises.profile, s.makesWay(p)
 	if len(profile.Behinds(p.work))+len(now) > 0 {
 		p.tellWay(profile, now)
+		s.promises.tree = nil
+	}
+	if p.held != nil {
 		s.promises.tree = nil
 	}
 	profile.Hold(p.work, p.stays)

@@ -58,7 +58,7 @@ func (s laying) hasWaited(k *cluster.Work) bool {
 
 // isOfThose is mayPromise for as long as it has to have waited, and however much is promised.
 func (s laying) isOfThose(k *cluster.Work, form int16) bool {
-	if !startsAnew(k) || s.world.Holds(k) { // who holds something waits for a part
+	if !waitsToStart(s.world, k, form) {
 		return false // and what has gone is of no definition
 	}
 	r, f, d := &s.pool.Policy.Reserve, s.world.FormOf(k, form), s.world.Definition(k, form)
@@ -78,12 +78,13 @@ func waitingSince(k *cluster.Work, w *cluster.World) int64 {
 	return min(waitsFrom(k, w), max(w.Now, 0))
 }
 
-// waitsFrom is from when on a workload waits: now, if all that had begun of it has gone in this solve,
+// waitsFrom is from when on a workload waits: what is left of a gang, since it is no more than that; now, if all that had begun of it has gone in this solve,
 // or was lost before it (S7).
 func waitsFrom(k *cluster.Work, w *cluster.World) int64 {
-	holds := w.Holds(k)
 	switch {
-	case !holds && slices.ContainsFunc(k.Tasks, func(h cluster.Holding) bool { return h.Begun }):
+	case w.Holds(k): // what is left of a gang
+		return partialSince(w, k)
+	case slices.ContainsFunc(k.Tasks, func(h cluster.Holding) bool { return h.Begun }):
 		return max(w.Now, 0)
 	case k.WaitingSince >= 0:
 		return k.WaitingSince
@@ -141,10 +142,9 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 // where too much would be idle. Others are lifted who yield to it.
 func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*promise, found bool) {
 	w := s.world
-	d := w.Definition(&w.Works[it.ID], it.Form)
-	p = &promise{
-		work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, duration: d.Times.Lasts(d.Unit.Tasks()), made: w.Now,
-		unit: d.Unit, asks: d.Asks, from: s.promises.from,
+	p = &promise{work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, made: w.Now, from: s.promises.from}
+	if !s.laying().wants(p) {
+		return p, nil, false
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
 	if s.findEarliest(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)}) {

@@ -365,16 +365,23 @@ func (s promising) layAtItsTime(p *promise) bool {
 }
 
 // spread is over how many domains of every level the places of a promise with constraints
-// are spread.
+// are spread, with what is held of its workload.
 func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 	t := s.pool.Topology
 	if t == nil || !d.Constrained {
 		return nil
 	}
+	var held []gang.Held
+	if p.held != nil {
+		held = s.world.HeldBy(p.work)
+	}
 	for level := placement.Level(1); level < t.NodeLevel(); level++ {
 		in := make(map[placement.Domain]bool)
 		for i := range p.stays {
 			in[t.Of(p.stays[i].Place.Node, level)] = true
+		}
+		for _, one := range held {
+			in[t.Of(one.Node, level)] = true
 		}
 		domains = append(domains, len(in))
 	}

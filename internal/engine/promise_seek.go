@@ -49,6 +49,7 @@ func (s promising) findEarliest(p *promise, window placement.Window) bool {
 // findEarliest is [promising.findEarliest] with what is known of others.
 func (s *seeker) findEarliest(window placement.Window) bool {
 	p := s.p
+	window.Before = min(window.Before, s.laying().goesBy(p))
 	return s.behind().laid(p, func() (found bool) {
 		defer s.behind().onBehalfOf(p.work)()
 		s.had, s.beside, s.knowsAlone = nil, nil, false // it may have been laid before
@@ -66,7 +67,7 @@ func (s *seeker) findIn(window placement.Window) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	exact, key := !d.Unsure && !s.promises.profile.SomeBehind(), int64(0)
-	if exact && p.was == nil { // of what asks the same only the first looks at every time
+	if exact && p.was == nil && p.held == nil { // of what asks the same only the first looks at every time
 		key = 2*int64(f.Definition) + 1
 		if f.NonPreemptible && len(d.Stranger) > 0 { // what is reserved is closed to it earlier
 			key++
@@ -98,10 +99,10 @@ func (s *seeker) findIn(window placement.Window) bool {
 
 // placeHeld finds places for a promise that begins at a time in the index as it is.
 func (s promising) placeHeld(p *promise, at int64) bool {
-	d, f := s.openAt(p.work, p.form, at, p.unit.Tasks()), s.world.FormOf(&s.world.Works[p.work], p.form)
+	d, f := s.openAt(p.work, p.form, at, p.tasks()), s.world.FormOf(&s.world.Works[p.work], p.form)
 	used, claims, trial := s.placer.UsedNodes, s.claims, s.trial
 	s.placer.UsedNodes, s.claims, s.trial = false, false, true
-	_, found, err := s.findPlaces(f, d, p.unit, s.reprieving().beside(p.work, d, p.unit), p.asks)
+	_, found, err := s.findPlaces(f, d, p.unit, s.laying().siblings(p, d), p.asks)
 	s.placer.UsedNodes, s.claims, s.trial = used, claims, trial
 	if !found || err != nil {
 		return false

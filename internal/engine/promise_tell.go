@@ -351,13 +351,9 @@ func (s telling) told(p *promise) cluster.Reservation {
 	if p.was == nil || p.was.Gathers && p.first < 0 { // where it was in between nobody is told
 		out.Promise.First = out.Promise.At
 	}
-	var counts []int32
-	for set, n := range p.unit.Add {
-		for index := range n {
-			at := &p.stays[len(counts)].Place
-			out.Promise.Tasks = append(out.Promise.Tasks, cluster.TaskPlace{Set: int32(set), Index: index, Node: s.pool.Nodes[at.Node], Devices: at.Devices})
-			counts = append(counts, index)
-		}
+	for task, set := range cluster.TasksOf(p.unit) {
+		at := &p.stays[task].Place
+		out.Promise.Tasks = append(out.Promise.Tasks, cluster.TaskPlace{Set: int32(set), Index: p.indices[task], Node: s.pool.Nodes[at.Node], Devices: at.Devices})
 	}
 	switch same := p.was != nil && slices.Equal(out.Promise.Tasks, p.was.Tasks); {
 	case p.was == nil, same && p.gathers && p.was.Gathers && p.order > 0: // it has let go, and gathers the same once more

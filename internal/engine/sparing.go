@@ -276,7 +276,7 @@ func (s sparing) surely(p *promise) int64 {
 
 // mostOf is for how long a promise is in use for sure, as far as that is trusted.
 func (s laying) mostOf(p *promise) int64 {
-	return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.unit.Tasks())
+	return s.pool.Most(&s.world.Definition(&s.world.Works[p.work], p.form).Times, p.tasks())
 }
 
 // standsBeside says whether a promise stands where another lasts as long as it may, on some places and in its queues.

@@ -151,6 +151,9 @@ func (s admitting) use() []ended {
 			out = append(out, ended{charged{f.Queue, charge, f.NonPreemptible}, end, s.behind().holdersAhead(i, &seats[at]), i, seats[at].Step, seats[at].Commit, seats[at].Node, seats[at].Devices})
 		}
 		if s.pool.Counted {
+			if p := s.promises.byWork[i]; p != nil && p.held != nil { // what completes it goes on
+				last = max(last, s.until(p))
+			}
 			out = append(out, ended{charged{f.Queue, quota.Amounts{{Resource: int32(s.pool.Width - 1), Value: 1}}, f.NonPreemptible}, last, nil, i, 0, -1, cluster.None, 0})
 		}
 	}
@@ -175,7 +178,8 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 	}
 	for i := range uses {
 		one := &uses[i]
-		if (i < over || slices.Contains(one.behind, s.promises.seeking-1)) && !gone.has(one) {
+		own := one.work == s.promises.seeking-1 && one.node == cluster.None // it counts as long as what completes it is there
+		if (i < over || slices.Contains(one.behind, s.promises.seeking-1)) && !own && !gone.has(one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}

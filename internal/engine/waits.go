@@ -353,7 +353,7 @@ func (s *awaiting) bringThere() {
 	bounds := s.bounds()
 	if len(bounds) > 0 {
 		for _, one := range s.using() {
-			if s.ended(&one) && s.isBounded(one.leaf, bounds) {
+			if one.work != s.p.work && s.ended(&one) && s.isBounded(one.leaf, bounds) {
 				g := goes(one.work, s.promises.profile.Round(one.until))
 				g.charges = append(g.charges, one.charged)
 			}
@@ -388,7 +388,7 @@ func (s *awaiting) standersGo(goes func(i int32, until int64) *goer) {
 	for i, one := range s.behind().standingOn(p) {
 		stay := s.stayOf(&ends, i, one)
 		until := max(w.Now, s.promises.profile.Round(stay.Until), 0)
-		gone := !s.behind().stepsAside(one, i, p) && (p.gathers || until <= p.at)
+		gone := i != p.work && !s.behind().stepsAside(one, i, p) && (p.gathers || until <= p.at)
 		if gone || s.makesWayByThen(one, i) {
 			_ = x.Give(stay.Shape, stay.Place) // it stands there
 		}
