@@ -113,7 +113,8 @@ func (p *promises) keep(e *engine, plan *allot.Plan, missed map[string]bool) {
 			w := e.workload(j)
 			w.Reserved, w.HeldSince = nil, time.Time{}
 			e.library.touch(j)
-			if j.phase == waiting && len(w.Tasks) == 0 {
+			claims := slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase == allot.Claimed })
+			if j.phase == waiting && len(w.Tasks) == 0 || j.phase == partial && !claims {
 				p.withdraw(e, j)
 			}
 		}
