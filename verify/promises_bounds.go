@@ -206,6 +206,9 @@ func (v *promising) change(at string, r *allot.PlannedReservation, w *verifiedWo
 		wrong = now <= before
 	case allot.PromiseWithdrawn:
 	}
+	if made := micros(is.Made); r.Change == allot.PromiseKept && made != micros(was.Made) || r.Change != allot.PromiseKept && r.Change != allot.PromiseWithdrawn && made != micros(v.state.Now) {
+		v.fail(at, ruleKept, "it is told as %v, and as made %s", r.Change, text(made))
+	}
 	if first := firstOf(was, is); r.Change != allot.PromiseMade && micros(is.First) != first {
 		v.fail(at, ruleKept, "%q was first promised %s", r.Workload, text(first))
 	}

@@ -108,7 +108,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	if found {
 		if gone := slices.IndexFunc(all.withdrawn, func(other *promise) bool { return other.work == p.work }); gone >= 0 {
 			before := all.withdrawn[gone] // what is said of it is said against what the state has
-			p.was, p.cause, p.first = before.was, before.cause, before.was.First
+			p.was, p.cause, p.made, p.first = before.was, before.cause, before.was.Made, before.was.First
 		}
 		s.hold(p)
 		s.forgoing().noteSought(p)

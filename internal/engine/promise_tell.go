@@ -365,7 +365,7 @@ func (s telling) told(p *promise) cluster.Reservation {
 	case !same:
 		out.Change = cluster.Moved
 	}
-	if out.Change != cluster.Kept && out.Change != cluster.Made {
+	if out.Change != cluster.Kept {
 		out.Promise.Made = w.Now
 	}
 	return out
