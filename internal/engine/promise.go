@@ -383,11 +383,14 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	return s.laying().anew(p, p.at, was, cause)
 }
 
-// anew is layElsewhere from a time on, of a promise that is told to be later than one for a cause.
+// anew is layElsewhere from a time on, of a promise that is told to be later than one for a cause. What was made in this
+// solve makes way for one that the state has, as those are laid first (B4).
 func (s laying) anew(p *promise, from, was int64, cause *cluster.Verdict) (broken []*promise) {
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
-	lifted := s.lift(func(other *promise) bool { return s.yields(other, p) })
+	lifted := s.lift(func(other *promise) bool {
+		return s.yields(other, p) || p.was != nil && other.was == nil && s.compare(p, other) < 0
+	})
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
 	if !found && !gathered {
