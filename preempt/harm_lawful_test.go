@@ -213,7 +213,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	if r.over(side, u) < r.needed() {
 		return false
 	}
-	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) || r.passesOn(u) {
+	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) || r.passesOn(u) || r.bringsBackAPart(u) {
 		return false
 	}
 	excess := r.excess(u)
@@ -351,6 +351,34 @@ func (r *harmRun) lasts(u int) bool {
 			}
 		}
 		if left >= of.LQ[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// bringsBackAPart says whether by share a unit goes while work of lower priority of its leaf has steps above its
+// minimum, and would be within LQ with the minimum alone (R9).
+func (r *harmRun) bringsBackAPart(u int) bool {
+	if r.kind != harmByShare || r.policy.scope == preempt.NoPreemption {
+		return false
+	}
+	v, of := &r.units[u], &r.queues[r.units[u].leaf]
+	for x := range r.units {
+		w := &r.units[x]
+		steps := unitsOf(r.above[x] &^ r.gone)
+		if w.leaf != v.leaf || w.priority >= v.priority || w.nonPreemptible || w.step > 0 || r.gone&(1<<x) != 0 || len(steps) == 0 {
+			continue
+		}
+		use, asked, within := r.use(r.gone).all[v.leaf], false, true
+		for i := range use {
+			for _, step := range steps {
+				use[i] -= r.units[step].amount[i]
+			}
+			asked = asked || r.counts(x, i)
+			within = within && (w.amount[i] == 0 || use[i] <= of.LQ[i])
+		}
+		if asked && within {
 			return true
 		}
 	}

@@ -60,7 +60,7 @@ type verdict uint8
 const (
 	lawful   verdict = iota
 	unlawful         // and will stay so while others are taken
-	notYet           // the preemptor's own side is too full now (R1)
+	notYet           // the preemptor's own side is too full now (R1), or what is above a minimum is to go first (R9)
 	turns            // R5 stands against it alone
 )
 
@@ -198,7 +198,7 @@ func (r *Evaluator) judge(a *ask, id UnitID) verdict {
 	if !r.mayTake(a, id) || r.Straddle == Spare && !r.staysOver(a, side, r.charged(id)) {
 		return unlawful
 	}
-	if !r.entitled(a, own) {
+	if !r.entitled(a, own) || comesBackInPart(r, a, id) {
 		return notYet
 	}
 	if a.byShare() && !r.ratio(side).Exceeds(r.saturation(own, a.Asks), r.MarginMilli) {
@@ -272,6 +272,33 @@ func (a *ask) lasts(r *Evaluator, u *Unit) bool {
 		}
 	}
 	return false
+}
+
+// comesBackInPart says whether a unit that went by share might preempt some work of lower priority that goes
+// with what is above its minimum, and that would be within LQ without: its queue would reclaim by quota for the minimum
+// what a reclaim by share has taken, and what is above that would come back once more as excess (M5).
+func comesBackInPart(r *Evaluator, a *ask, id UnitID) bool {
+	u := &r.state[id]
+	if !a.byShare() || r.Scope == NoPreemption || r.stepsIn[u.leaf] == 0 {
+		return false
+	}
+	return slices.ContainsFunc(lowerThan(r, r.inLeaf(u.leaf), u.priority), func(other UnitID) bool {
+		return r.units[other].Step == 0 && !r.state[other].taken && holdsShort(r, a, other) && fitsWithoutSteps(r, other)
+	})
+}
+
+// fitsWithoutSteps says whether the leaf of a minimum would be within LQ, in all that is charged to this, if nothing
+// above it ran. Where nothing does it comes back to what it was.
+func fitsWithoutSteps(r *Evaluator, minimum UnitID) bool {
+	u := r.units[minimum]
+	above := slices.DeleteFunc(r.withAbove(minimum), func(id UnitID) bool { return id == minimum })
+	return len(above) > 0 && !slices.ContainsFunc(u.Charge, func(held quota.Amount) bool {
+		use := r.use(u.Leaf, held.Resource)
+		for _, id := range above {
+			use -= r.charged(id).Of(held.Resource)
+		}
+		return r.divides(held.Resource) && use > r.lineOf(u.Leaf, held.Resource, false)
+	})
 }
 
 // excessInClasses says whether a unit that is protected by quota is excess in its classes too,

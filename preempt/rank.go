@@ -275,6 +275,9 @@ func (s *search) fate(id UnitID) Fate {
 	case turns:
 		return MarginHolds
 	case notYet:
+		if comesBackInPart(r, a, id) {
+			return Protected
+		}
 		return OwnSideFull
 	case unlawful:
 		return s.unlawfulBy(u, id)

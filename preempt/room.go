@@ -199,7 +199,7 @@ func NewEvaluator(c Config) *Evaluator {
 		roster: roster{
 			byLeaf: make([][]UnitID, queues), byNode: make([][]UnitID, c.Nodes),
 			nodeSorted: make([]bool, c.Nodes), sorted: make([]bool, queues),
-			stretches: make([][]stretch, queues), stretched: make([]bool, queues), amounts: make([]quota.Amounts, 1),
+			stretches: make([][]stretch, queues), stretched: make([]bool, queues), stepsIn: make([]int32, queues), amounts: make([]quota.Amounts, 1),
 		},
 		caches: make(map[cacheKey]*cache),
 		plans:  make(map[placement.Shape]*plans),

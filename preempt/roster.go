@@ -22,6 +22,7 @@ type roster struct {
 	nodeSorted []bool
 	stretches  [][]stretch   // by queue
 	stretched  []bool        // by queue: stretches are up to date
+	stepsIn    []int32       // by queue: how many units are above a minimum
 	byWork     []UnitID      // by workload: the first of a chain
 	opened     bool          // something was asked: lists stay sorted, and touched is kept
 	touched    []int32       // the nodes on which units came or went
@@ -183,6 +184,9 @@ func (r *roster) insert(id UnitID) {
 	u := r.units[id]
 	list := r.byLeaf[u.Leaf]
 	r.stretched[u.Leaf] = false
+	if u.Step > 0 {
+		r.stepsIn[u.Leaf]++
+	}
 	switch n := len(list); {
 	case n == 0 || r.sorted[u.Leaf] && r.units[list[n-1]].EvictionRank.compare(&u.EvictionRank) < 0:
 		r.byLeaf[u.Leaf], r.sorted[u.Leaf] = append(list, id), true
@@ -349,8 +353,9 @@ func (r *roster) alone(id UnitID) bool {
 }
 
 // judgedAlike says whether two units of a leaf are judged alike as the first to go: they
-// share what they are charged, and what protects them.
+// share what they are charged, what protects them, and where it counts their priority.
 func (r *roster) judgedAlike(x, y UnitID) bool {
 	a, b := &r.state[x], &r.state[y]
-	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && a.inClass == b.inClass && (a.bars|b.bars)&budgeted == 0
+	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && a.inClass == b.inClass && (a.bars|b.bars)&budgeted == 0 &&
+		(r.stepsIn[a.leaf] == 0 || a.priority == b.priority)
 }

@@ -310,6 +310,9 @@ func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	at := r.indexIn(u.Leaf, id)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	r.stretched[u.Leaf] = false
+	if u.Step > 0 {
+		r.stepsIn[u.Leaf]--
+	}
 	for i := range u.Tasks {
 		node := u.Tasks[i].Place.Node
 		if at := r.indexOn(node, id); at >= 0 {

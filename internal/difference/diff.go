@@ -421,7 +421,7 @@ func (w Difference) whyLost(held int32, at int) int {
 		if int(why) > at || !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held }) {
 			continue
 		}
-		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) && !w.costNothing(t, held) {
+		if last = int(why); t.Code != cluster.Consolidated && w.Loops[t.Pool].StoodThere(t) && tookThere(w, t, held) && !w.costNothing(t) {
 			gone = last
 		}
 	}
@@ -435,13 +435,9 @@ func (w Difference) whyLost(held int32, at int) int {
 	return whyGone(book, at)
 }
 
-// costNothing says whether a taking took a task elsewhere than where it was held before, for a workload that has not
-// left its place.
-func (w Difference) costNothing(t *cluster.Taking, held int32) bool {
-	if t.Preemptor < 0 || w.fateOf(t.Preemptor, t.Commit) != staysHome {
-		return false
-	}
-	return !slices.ContainsFunc(t.Seats, func(s cluster.Seat) bool { return s.Origin == held && s.Where() == w.Holdings[held].Where() })
+// costNothing says whether a taking was for a workload that has not left its place.
+func (w Difference) costNothing(t *cluster.Taking) bool {
+	return t.Preemptor >= 0 && w.fateOf(t.Preemptor, t.Commit) == staysHome
 }
 
 // tookThere says whether a reclaim of a class took a task where it was held before: it may have

@@ -147,10 +147,14 @@ func (w Difference) reclaimersFirst(d *cluster.Decision, from int, moves []clust
 }
 
 // costToLeave is what it costs that a move is told as what leaves and what starts: the
-// gang is broken up for that time, and no host is to be told that a workload ends.
+// gang is broken up for that time, no host is to be told that a workload ends, and what is left of a
+// gang that this plan does not complete may not start again (G1).
 func (w Difference) costToLeave(a *cluster.Action) int64 {
-	const breaks, ends = 1 << 32, 1 << 48
+	const breaks, ends, strands = 1 << 32, 1 << 48, 1 << 49
 	cost := int64(a.To - a.From)
+	if w.staysBelowMinimum(a) {
+		cost += strands
+	}
 	if standsBefore(w, a.Work) > cost {
 		cost += breaks
 	}
@@ -158,6 +162,16 @@ func (w Difference) costToLeave(a *cluster.Action) int64 {
 		cost += ends
 	}
 	return cost
+}
+
+// staysBelowMinimum says whether the workload of an action has less than its minimum in the end.
+func (w Difference) staysBelowMinimum(a *cluster.Action) bool {
+	definition := w.Definition(&w.Works[a.Work], a.Form)
+	held := make([]int32, len(definition.Sets))
+	for at := range w.Room.Seats[a.Work] {
+		held[w.Room.Seats[a.Work][at].Set]++
+	}
+	return !definition.Gang.AtMinimum(held)
 }
 
 // standsBefore is how many tasks of the workload run when the moves begin: what ran, and what
