@@ -22,7 +22,21 @@ type relocation struct {
 	// looked counts the sets that were looked at; cut says that there were more.
 	looked int
 	cut    bool
+	// vain are the sets of victims with which none of movers served: the orders in which victims are taken come to
+	// the same sets again and again.
+	vain []vainSet
 }
+
+// A vainSet is victims with which no set of movers served, and what it cost to find that out.
+type vainSet struct {
+	ids           []UnitID
+	tried, looked int
+	// spent are the steps, of which the search was seen to have checked when it came to the last set.
+	spent, checked int64
+}
+
+// mostVain is how many victims there are at most in a set that is remembered.
+const mostVain = 64
 
 // A moverSet is units that may move together, the worst standing first.
 type moverSet struct {
@@ -127,7 +141,7 @@ func (s *relocator) tryWith(nodes []int32, candidates, movable []UnitID) {
 	if over(s.search, 0) {
 		return
 	}
-	a.node = -1
+	a.node, a.vain = -1, a.vain[:0]
 	var some bool
 	if a.movers, some = s.moverSets(candidates, movable); !some {
 		s.refusal.Steps++
@@ -339,16 +353,66 @@ func (t *taking) startsByMoves() bool {
 		return true
 	}
 	t.moving = moving{}
+	if t.isInVain() {
+		return false
+	}
+	vain, before := vainSet{tried: a.tried, looked: a.looked}, r.Effort.Spent()
 	for i := range a.movers {
 		if a.looked++; a.tried >= mostMoverSets || a.looked > mostLookedAt || r.Effort.Over(0) {
 			a.cut = true
 			return false
 		}
+		vain.checked = r.Effort.Spent() - before
 		if t.move(a.movers[i].ids) {
 			return true
 		}
 	}
+	vain.tried, vain.looked, vain.spent = a.tried-vain.tried, a.looked-vain.looked, r.Effort.Spent()-before
+	t.remember(vain)
 	return false
+}
+
+// isInVain says whether it is remembered of the victims at hand that no set of movers serves with them, and counts
+// what that cost as if it were found out again. Where the search would come to its bound by that it is.
+func (t *taking) isInVain() bool {
+	r, a := t.room, t.ask
+	out := t.out()
+	at := slices.IndexFunc(a.vain, func(v vainSet) bool {
+		return len(v.ids) == out && !slices.ContainsFunc(v.ids, func(id UnitID) bool { return !r.state[id].taken })
+	})
+	if at < 0 {
+		return false
+	}
+	v := &a.vain[at]
+	if a.tried+v.tried >= mostMoverSets || a.looked+v.looked > mostLookedAt || r.Effort.Over(int(v.checked)) {
+		return false
+	}
+	a.tried, a.looked = a.tried+v.tried, a.looked+v.looked
+	r.Effort.Spend(int(v.spent))
+	return true
+}
+
+// remember remembers that no set of movers serves with the victims at hand.
+func (t *taking) remember(v vainSet) {
+	if v.looked == 0 || t.out() > mostVain {
+		return
+	}
+	for _, id := range t.list.ids {
+		if t.room.state[id].taken {
+			v.ids = append(v.ids, id)
+		}
+	}
+	t.ask.vain = append(t.ask.vain, v)
+}
+
+// out is how many victims are taken.
+func (t *taking) out() (n int) {
+	for _, id := range t.list.ids {
+		if t.room.state[id].taken {
+			n++
+		}
+	}
+	return n
 }
 
 // tooLittle is a sound bound (M8): moves free nothing in all, and at one node no more

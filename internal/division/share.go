@@ -115,19 +115,23 @@ func (w Dividing) addDemand() {
 // addDemandOf adds it up in some of the pools.
 func addDemandOf(w *cluster.World, which func(pool int32) bool) {
 	capped := make(map[cluster.Leaf][]wish)
-	for i := range w.Works {
+	for i, n := 0, 0; i < len(w.Works); i += n {
 		k := &w.Works[i]
-		if k.Status == cluster.Ending || k.Status == cluster.Failed {
+		if n = 1; !demands(k) {
 			continue
 		}
+		n = Of(w).inARow(i)
 		Of(w).EachLeafDemand(k, func(f *cluster.Form, a quota.Amounts, part int64) {
 			if !which(f.Pool) {
 				return
 			}
-			if at := (cluster.Leaf{Pool: f.Pool, Queue: f.Queue}); Of(w).capsDemand(at) {
-				capped[at] = append(capped[at], wish{int32(i), f, a, part})
-			} else {
-				AddDemand(w.Pools[f.Pool], f, a, part, 1)
+			at := cluster.Leaf{Pool: f.Pool, Queue: f.Queue}
+			if !Of(w).capsDemand(at) {
+				AddDemand(w.Pools[f.Pool], f, a, part, int64(n))
+				return
+			}
+			for next := range n {
+				capped[at] = append(capped[at], wish{int32(i + next), f, a, part})
 			}
 		})
 	}
@@ -141,6 +145,22 @@ func addDemandOf(w *cluster.World, which func(pool int32) bool) {
 			AddDemand(w.Pools[at.Pool], one.form, one.amount, one.part, 1)
 		}
 	}
+}
+
+// demands says whether a workload is one that goes on, or is yet to start.
+func demands(k *cluster.Work) bool { return k.Status != cluster.Ending && k.Status != cluster.Failed }
+
+// inARow is how many workloads from one on plainly ask the same of one leaf: their demand is added at once.
+func (w Dividing) inARow(from int) (n int) {
+	f := w.Works[from].Form
+	known := w.Pools[f.Pool].Bare.KnownPossible(f.Definition)
+	for n = 0; from+n < len(w.Works); n++ {
+		k := &w.Works[from+n]
+		if k.Form != f || !demands(k) || len(k.Others) > 0 || k.NotBefore >= 0 || !known && !w.Holds(k) {
+			break
+		}
+	}
+	return max(1, n)
 }
 
 // capsDemand says whether the leaf demands for at most its cap of running

@@ -31,10 +31,8 @@ func (w Settling) settle(d *cluster.Decision) error {
 	if len(claims) > 0 || d.Actions != nil { // otherwise they are in this order
 		slices.SortStableFunc(w.Holdings, func(a, b cluster.Holding) int { return cmp.Compare(a.Work, b.Work) })
 	}
-	for i := range w.Holdings {
-		if err := w.Hold(int32(i)); err != nil {
-			return err
-		}
+	if err := w.holdAll(); err != nil {
+		return err
 	}
 	w.Booking().Settled()
 	w.Seeking = cluster.SeekersOf(w.World)
@@ -264,14 +262,48 @@ func (w Settling) brokenClaims(k *cluster.Work, claims []cluster.Holding) (broke
 	return broken
 }
 
+// holdAll is Hold of all: what follows each other and is charged alike is charged at once.
+func (w Settling) holdAll() error {
+	var last, all quota.Amounts
+	var leaf *cluster.Form
+	times := int64(0)
+	charge := func() (err error) {
+		if all, err = all[:0].AddScaled(last, times); err != nil || len(all) == 0 {
+			return err
+		}
+		return w.Pools[leaf.Pool].Tree.Charge(int(leaf.Queue), all, leaf.NonPreemptible)
+	}
+	for i := range w.Holdings {
+		f, next := w.note(int32(i))
+		if len(next) == 0 {
+			continue
+		}
+		alike := times > 0 && f.Pool == leaf.Pool && f.Queue == leaf.Queue && f.NonPreemptible == leaf.NonPreemptible
+		if !alike || len(next) != len(last) || &next[0] != &last[0] {
+			if err := charge(); err != nil {
+				return err
+			}
+			leaf, last, times = f, next, 0
+		}
+		times++
+	}
+	return charge()
+}
+
 // Hold charges one standing or claimed task and notes it in its workload.
 func (w Settling) Hold(at int32) error {
+	f, charge := w.note(at)
+	return w.Pools[f.Pool].Tree.Charge(int(f.Queue), charge, f.NonPreemptible)
+}
+
+// note notes a standing or claimed task in its workload. It is what it is charged, and where: what is leaving is
+// charged nothing.
+func (w Settling) note(at int32) (*cluster.Form, quota.Amounts) {
 	h := &w.Holdings[at]
 	k := &w.Works[h.Work]
 	f := w.FormOf(k, k.Current)
 	p := w.Pools[f.Pool]
 	l := &w.Live[k.Live]
-	definition := &p.Definitions[f.Definition]
 	if l.To == 0 {
 		l.From = at
 	}
@@ -280,18 +312,18 @@ func (w Settling) Hold(at int32) error {
 		if k.Status != cluster.Ending && waitsAgain(h, w.World) {
 			l.Leaving++
 		}
-		return nil
+		return f, nil
 	}
 	l.Held[h.Set]++
 	if h.Phase == cluster.Claimed {
 		l.Claimed++
 	}
-	charge := p.ChargeOf(&definition.Sets[h.Set], &w.Nodes[h.Node], h.Devices)
+	charge := p.ChargeOf(&p.Definitions[f.Definition].Sets[h.Set], &w.Nodes[h.Node], h.Devices)
 	if p.Counted && !l.Counted {
 		l.Counted = true
 		charge = append(slices.Clip(charge), quota.Amount{Resource: int32(p.Width - 1), Value: 1})
 	}
-	return p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible)
+	return f, charge
 }
 
 // Settling has what is held take its place before anything is decided.
