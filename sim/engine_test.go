@@ -236,8 +236,8 @@ func TestWrongChanges(t *testing.T) {
 // is missing.
 func TestBadClusterNamesLines(t *testing.T) {
 	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
-	in.Cluster.Nodes[0].Pool = "p"
-	in.LeftOut = []sim.LeftOut{{Line: 4, Kind: "pool", Why: "it is odd"}}
+	in.Cluster.Queues = []allot.Queue{{ID: "q", Parent: "gone"}}
+	in.LeftOut = []sim.LeftOut{{Line: 4, Kind: "queue", Why: "it is odd"}}
 	for _, err := range []error{sim.Check(in, sim.Options{LeaveOut: true}), func() error { _, err := sim.Sound(in, sim.Options{}); return err }()} {
 		var invalid *allot.InvalidError
 		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "line 4: it is odd") {
