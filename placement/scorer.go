@@ -163,7 +163,7 @@ func (b *scoreboard) cheapest(c *scarcity) int32 {
 		if v < 0 {
 			continue
 		}
-		tie := b.tie[v] + c.dear(g, b.asks.milli)
+		tie := b.tie[v] + c.dear(g, b.asks.takes)
 		if best < 0 || b.score[v] > b.score[best] || b.score[v] == b.score[best] && (tie < least || tie == least && v < best) {
 			best, least = v, tie
 		}

@@ -7,7 +7,7 @@ type ask struct {
 	cpu   int64   // of the resource that is weighed
 	need  []int64 // of each resource that the mix asks
 	part  int32   // the devices that it asks, see fragments.moves
-	milli int64   // of devices, where that counts, see shadows.takes
+	takes both    // where that counts, see shadows.takes
 }
 
 // prepare sets the board up for its strategy.
@@ -27,7 +27,7 @@ func (s *scorer) prepare(x *Index, b *scoreboard) {
 			s.shadows = x.newShadows()
 		}
 		s.shadows.prepare(x, b)
-		b.asks.milli = s.shadows.takes(x, b.shape)
+		b.asks.takes = both{s.shadows.takes(x, b.shape), s.shadows.shortage.inMilli(b.asks.cpu)}
 	}
 }
 

@@ -107,8 +107,8 @@ func (s *shadows) readMix(x *Index, mix []Target, foreseen int) {
 	}
 	counts = slices.DeleteFunc(counts, func(n int64) bool { return n == 0 })
 	s.worth = priceSizes(sizes, counts, maxPivots)
-	s.readScarcity(x, demands)
 	s.readShortage(x, mix[:foreseen], taken)
+	s.readScarcity(x, demands, s.resourceAsked(x, mix, taken))
 }
 
 // sizeOf is what a target takes of one device in milli: of memory what it is of the
@@ -178,7 +178,7 @@ func (s *shadows) lookAll(x *Index) {
 func (s *shadows) look(x *Index, v int32) {
 	vector, free := s.vectorOf(x, v, 0, nil), x.freeOf(v)
 	s.vector[v] = vector
-	s.scarcity.look(v, s.free[vector])
+	s.scarcity.look(v, both{s.free[vector], s.shortage.freeOn(x, v, free)})
 	s.standing[v] = s.of(vector, s.cellOf(free, nil), s.stockOf(free, nil))
 }
 

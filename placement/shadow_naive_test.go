@@ -16,7 +16,7 @@ import (
 type shadowTerms struct {
 	worth    *worth
 	targets  []shadowTarget // those that some empty node takes
-	scarcity []int64        // by node, in 2^-20
+	scarcity [][2]int64     // by node, in 2^-20, of devices and of the resource
 	devices  int64          // how much what is free of devices counts, in 2^-20
 }
 
@@ -197,23 +197,54 @@ func (m *scored) freeShort(s *shadowTerms, r Request, v int) *big.Rat {
 		milli, amount, _ := m.inAll()
 		left := new(big.Int).Mul(big.NewInt(max(0, m.nodes[v].Capacity[cpu]-m.used[v].amounts[cpu])), big.NewInt(milli))
 		part := (1<<20 - s.devices) * left.Quo(left, big.NewInt(amount)).Int64()
-		if r.Devices == 0 {
-			part *= 5
-		}
 		sum.Add(sum, big.NewRat(part, 1))
 	}
 	return sum
 }
 
-// addScarcity says how dear a milli is of each node: of each target that some nodes serve, and not all
-// with devices, its part of what is asked by what of all that is free is free there.
-func (m *scored) addScarcity(s *shadowTerms, demand int64) {
-	s.scarcity = make([]int64, len(m.nodes))
-	all := int64(0)
-	for v := range m.nodes {
-		all += m.gpuLeft(v)
+// resourceLeft is what is free of the resource that is weighed on a node with devices, in milli.
+func (m *scored) resourceLeft(v int) int64 {
+	cpu := m.scoring.CPU
+	milli, amount, _ := m.inAll()
+	if cpu < 0 || amount == 0 || len(m.nodes[v].Devices) == 0 {
+		return 0
 	}
-	shares := map[string]int64{} // of targets that the same nodes serve
+	left := new(big.Int).Mul(big.NewInt(max(0, m.nodes[v].Capacity[cpu]-m.used[v].amounts[cpu])), big.NewInt(milli))
+	return left.Quo(left, big.NewInt(amount)).Int64()
+}
+
+// addScarcity says how dear a milli is of each node: of each target that some nodes serve, and not all
+// with devices, its part of what is asked by what of all that is free is free there. It is of devices or of
+// the resource by what of the two runs out first for those targets.
+func (m *scored) addScarcity(s *shadowTerms, demand int64) {
+	s.scarcity = make([][2]int64, len(m.nodes))
+	milli, amount, most := m.inAll()
+	of := func(r Request) *big.Int {
+		if amount == 0 {
+			return new(big.Int)
+		}
+		return big.NewInt(r.Amounts.Of(m.scoring.CPU))
+	}
+	resource := new(big.Int)
+	for _, t := range m.scoring.Mix {
+		asks := of(t.Request)
+		if t.Request.Devices == 0 && asks.Cmp(big.NewInt(most)) <= 0 {
+			resource.Add(resource, asks.Mul(asks, big.NewInt(t.Weight)))
+		}
+	}
+	for _, t := range s.targets {
+		asks := of(t.Request)
+		resource.Add(resource, asks.Mul(asks, big.NewInt(t.Weight)))
+	}
+	part := func(asks, all *big.Int) int64 {
+		if all.Sign() == 0 {
+			return 0
+		}
+		share := new(big.Int).Lsh(asks, 20)
+		return share.Quo(share, all).Int64()
+	}
+	type claim struct{ devices, resource, milli, amount *big.Int }
+	shares := map[string]*claim{} // of targets that the same nodes serve
 	for _, t := range s.targets {
 		on, some := make([]byte, len(m.nodes)), false
 		for v, n := range m.nodes {
@@ -222,29 +253,76 @@ func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 			}
 			some = some || on[v] == '-'
 		}
-		share := new(big.Int).Lsh(big.NewInt(t.demand), 20)
 		times := int64(1)
 		if t.Request.Models != nil || t.Request.Classes != nil {
 			times = 3
 		}
-		if some {
-			shares[string(on)] += times * share.Quo(share, big.NewInt(demand)).Int64()
+		if !some {
+			continue
 		}
+		c := shares[string(on)]
+		if c == nil {
+			c = &claim{new(big.Int), new(big.Int), new(big.Int), new(big.Int)}
+			shares[string(on)] = c
+		}
+		asks := of(t.Request)
+		asks.Mul(asks, big.NewInt(t.Weight))
+		c.devices.Add(c.devices, big.NewInt(times*part(big.NewInt(t.demand), big.NewInt(demand))))
+		c.resource.Add(c.resource, big.NewInt(4*part(asks, resource)))
+		c.milli.Add(c.milli, big.NewInt(t.demand))
+		c.amount.Add(c.amount, asks)
 	}
-	for on, share := range shares {
-		free := int64(0)
+	for on, c := range shares {
+		all, free := [2]int64{}, [2]int64{}
 		for v := range m.nodes {
-			if on[v] == '+' {
-				free += m.gpuLeft(v)
+			left := [2]int64{m.gpuLeft(v), m.resourceLeft(v)}
+			for k := range left {
+				if all[k] += left[k]; on[v] == '+' {
+					free[k] += left[k]
+				}
 			}
 		}
-		for v := range m.nodes {
-			if on[v] == '+' && free > 0 {
-				price := new(big.Int).Mul(big.NewInt(share), big.NewInt(all))
-				s.scarcity[v] += price.Quo(price, big.NewInt(free)).Int64()
+		if free[0] == 0 {
+			continue
+		}
+		// 8 u − 7, of which u is what is asked of both over what is free of both.
+		devices := int64(1 << 20)
+		if c.amount.Sign() > 0 {
+			ratio := new(big.Int).Mul(c.milli, big.NewInt(amount))
+			ratio.Lsh(ratio, 20).Quo(ratio, new(big.Int).Mul(c.amount, big.NewInt(milli)))
+			ratio.Mul(ratio, big.NewInt(free[1])).Quo(ratio, big.NewInt(free[0]))
+			ratio.Mul(ratio, big.NewInt(8)).Sub(ratio, big.NewInt(7<<20))
+			if ratio.Cmp(big.NewInt(1<<20)) < 0 {
+				devices = max(0, ratio.Int64())
+			}
+		}
+		for k, share := range []*big.Int{c.devices, c.resource} {
+			if free[k] == 0 {
+				continue
+			}
+			price := new(big.Int).Mul(share, big.NewInt(all[k]))
+			price.Quo(price, big.NewInt(free[k])).Mul(price, big.NewInt([]int64{devices, 1<<20 - devices}[k])).Rsh(price, 20)
+			for v := range m.nodes {
+				if on[v] == '+' && len(m.nodes[v].Devices) > 0 {
+					s.scarcity[v][k] += price.Int64()
+				}
 			}
 		}
 	}
+}
+
+// dear is S of a request in 2^-10 milli.
+func (m *scored) dear(s *shadowTerms, r Request, v int) (sum int64) {
+	takes := [2]int64{m.takes(r)}
+	if milli, amount, _ := m.inAll(); amount > 0 {
+		asks := new(big.Int).Mul(big.NewInt(r.Amounts.Of(m.scoring.CPU)), big.NewInt(milli))
+		takes[1] = asks.Quo(asks, big.NewInt(amount)).Int64()
+	}
+	for k := range takes {
+		taken := new(big.Int).Mul(big.NewInt(takes[k]), big.NewInt(s.scarcity[v][k]))
+		sum += taken.Rsh(taken, 10).Int64()
+	}
+	return sum
 }
 
 // takes is what a request takes in milli, of memory what its part is of the smallest device that it accepts.
@@ -309,10 +387,9 @@ func (m *scored) shadowKey(s *shadowTerms, r Request, p Place) []int64 {
 	}
 	spared := new(big.Rat).SetFrac(rest.Sub(rest, restThen), big.NewInt(20*max(1, weight)))
 	spared.Mul(spared, big.NewRat(1024, 1))
-	taken := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(m.takes(r)), big.NewInt(s.scarcity[v])), big.NewInt(1<<10))
 	free := then.freeShort(s, r, v)
 	free.Mul(free, big.NewRat(1024, 100<<20))
-	return []int64{value - valueThen, floor(taken) - floor(spared) + floor(free)}
+	return []int64{value - valueThen, m.dear(s, r, v) - floor(spared) + floor(free)}
 }
 
 // shadow is the key of a node and the devices.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -70,7 +71,10 @@ func TestScarcity(t *testing.T) {
 	prices := func() (out []int64) {
 		s.scarcity.price()
 		for _, g := range s.scarcity.grounds {
-			out = append(out, g.price)
+			out = append(out, g.price.devices)
+			if g.price.resource != 0 {
+				t.Errorf("no resource is weighed, and has the price %d", g.price.resource)
+			}
 		}
 		return out
 	}
@@ -93,8 +97,50 @@ func TestScarcity(t *testing.T) {
 	if got, want := prices(), []int64{2 * sixth, 2 * 3 * sixth}; !slices.Equal(got, want) {
 		t.Errorf("P4 with one of each less: %d, want %d", got, want)
 	}
-	if got, want := s.scarcity.dear(1, s.takes(x, x.shape(sh))), int64(1000*(6*sixth)>>(scarcityBits-lossBits)); got != want {
+	if got, want := s.scarcity.dear(1, both{devices: s.takes(x, x.shape(sh))}), int64(1000*(6*sixth)>>(scarcityBits-lossBits)); got != want {
 		t.Errorf("P4: %d of a device, want %d", got, want)
+	}
+}
+
+// S where the resource runs out first, by hand. n0 has 16 cores and n1 8, each two devices, so that 6 of the amount are
+// a milli. Half of the devices that are asked, and two fifths of the cores, are asked together in what n0 alone
+// serves: 2000 milli of either. So of n0 devices are scarce as long as there are as many cores as devices free, cores alone
+// where there are an eighth less, and both in parts between.
+func TestScarceResource(t *testing.T) {
+	for _, row := range []struct {
+		taken             int64 // of the cores of n0, by what asks no device
+		devices, resource float64
+	}{
+		{0, 1, 0}, {4000, 1, 0}, {4750, 0.5, 0.5 * 4 * 0.4 * (1875 + 1333) / 1875}, {5500, 0, 4 * 0.4 * (1750 + 1333) / 1750.0}, {10000, 0, 4 * 0.4 * 2333 / 1000}, {16000, 0, 0},
+	} {
+		x, err := NewIndex([]Node{openbNode(16000, 2, 1), openbNode(8000, 2, 1), openbNode(0, 0, 0)}, 1)
+		if err == nil {
+			err = x.SetScoring(Scoring{Mix: []Target{{asks(12000, 2, 1000), 1}, {asks(3000, 1, 1000), 2}, {asks(4000, 0, 0), 3}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
+		if row.taken > 0 {
+			if err := x.Take(x.Shape(asks(row.taken, 0, 0)), Place{Node: 0}); err != nil {
+				t.Fatal(err)
+			}
+			s.look(x, 0)
+		}
+		s.scarcity.price()
+		for v, want := range [][2]float64{{row.devices, row.resource}, {}, {}} {
+			price := s.scarcity.grounds[s.scarcity.of[v]].price
+			for k, got := range []int64{price.devices, price.resource} {
+				if math.Abs(float64(got)/scarcityUnit-want[k]) > 0.01 {
+					t.Errorf("%d taken: the prices of n%d are %+v, want %v", row.taken, v, price, want)
+				}
+			}
+		}
+		// What asks 3000 takes 500 milli of the resource, also without a device.
+		takes := func(r Request) both { return x.newScoreboard(x.shape(x.Shape(r)), ShadowPrice).asks.takes }
+		if bare, other := takes(asks(3000, 0, 0)), takes(asks(3000, 1, 250)); bare != (both{0, 500}) || other != (both{250, 500}) {
+			t.Errorf("taken are %+v and %+v", bare, other)
+		}
 	}
 }
 
@@ -142,8 +188,8 @@ func TestShadowOfTheLargest(t *testing.T) {
 		t.Errorf("%+v, want %+v", s.standing[0], want)
 	}
 	s.scarcity.price() // half of what is asked can be nowhere else, and half of that is of one model
-	if got := s.scarcity.grounds[0].price; got != scarcityUnit*65/64 {
-		t.Errorf("price %d", got)
+	if got := s.scarcity.grounds[0].price; got != (both{devices: scarcityUnit * 65 / 64}) {
+		t.Errorf("price %+v", got)
 	}
 	sh := x.Shape(asks(1<<49, MaxDevices, 1000))
 	if p, ok := x.Find(sh, ShadowPrice); !ok || p.Node != 0 {
@@ -233,9 +279,9 @@ func TestShortage(t *testing.T) {
 		if row.devices > 0 {
 			continue
 		}
-		// A core is as much as 125 milli: of 8 cores 5 are left by what asks 3, and count five times
-		// where that asks no device.
-		for devices, want := range map[int32]int64{0: 5 * 625, 1: 625} {
+		// A core is as much as 125 milli: of 8 cores 5 are left by what asks 3.
+		const want = 625
+		for _, devices := range []int32{0, 1} {
 			b := x.newScoreboard(x.shape(x.Shape(asks(3000, devices, 1000*int64(devices)))), ShadowPrice)
 			if got := s.leaves(x, b, 0).short; got != want<<shortageBits {
 				t.Errorf("%d devices: %d milli count, want %d", devices, got>>shortageBits, want)

@@ -13,7 +13,7 @@ import (
 	"github.com/allotsched/allot"
 )
 
-// A LeftOut is a job or a change that cannot be run, or what of a trace has made no job.
+// A LeftOut is a job or a change that cannot be run, or a line of a trace that cannot be read.
 type LeftOut struct {
 	// Line is the line of its file, as far as it was read from one; Job is how it is named
 	// there, as far as it is, or else its ID.
@@ -51,7 +51,7 @@ func (l LeftOut) String() string {
 // A BadInputError is the error of a run that has not begun, as something of its input
 // cannot be run ([Options.LeaveOut]).
 type BadInputError struct {
-	// List is all of it: what its reader could make no job of, then its jobs, and then its
+	// List is all of it: what its reader could make nothing of, then its jobs, and then its
 	// changes, each in the order of the input.
 	List []LeftOut
 	// Printed is how many of List the text of the error has, the first ones; 0 is 20.

@@ -232,6 +232,20 @@ func TestWrongChanges(t *testing.T) {
 	}
 }
 
+// TestBadClusterNamesLines: of a cluster that is none the error also lists what was left out, which may be what
+// is missing.
+func TestBadClusterNamesLines(t *testing.T) {
+	in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}}
+	in.Cluster.Queues = []allot.Queue{{ID: "q", Parent: "gone"}}
+	in.LeftOut = []sim.LeftOut{{Line: 4, Kind: "queue", Why: "it is odd"}}
+	for _, err := range []error{sim.Check(in, sim.Options{LeaveOut: true}), func() error { _, err := sim.Sound(in, sim.Options{}); return err }()} {
+		var invalid *allot.InvalidError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "line 4: it is odd") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 // TestSound: several schedulers run the same of an input: what each of them can. Who alone finds
 // fault is named.
 func TestSound(t *testing.T) {

@@ -22,7 +22,7 @@ type Input struct {
 	Jobs []Job
 	// Changes are what happens beside: losses of nodes, other quotas, and so on.
 	Changes []Change
-	// LeftOut is what whoever has read the input could make no job of. No run begins
+	// LeftOut is what whoever has read the input could make nothing of. No run begins
 	// with it but with [Options.LeaveOut].
 	LeftOut []LeftOut
 }
@@ -181,7 +181,11 @@ func (in *Input) check() error {
 	if len(in.Cluster.Workloads) > 0 {
 		return fmt.Errorf("sim: the cluster has workloads: they belong into Jobs")
 	}
-	return allot.Check(&in.Cluster)
+	err := allot.Check(&in.Cluster)
+	if err != nil && len(in.LeftOut) > 0 { // what is missing may be among it
+		return fmt.Errorf("%w\nbeside what is left out: %w", err, &BadInputError{List: in.LeftOut})
+	}
+	return err
 }
 
 // maxCheckpoints bounds the checkpoints of a job: each is an event.

@@ -45,7 +45,7 @@ type Options struct {
 	ReasonsEvery int64
 	NoReasons    bool
 	// LeaveOut runs an input without what is wrong of it: jobs and changes that cannot be, and what
-	// of its trace has made no job ([Input.LeftOut]). Without it such an input is
+	// of its trace could not be read ([Input.LeftOut]). Without it such an input is
 	// refused before the run begins, with a [*BadInputError] that lists all of it.
 	LeaveOut bool
 	// Check has the engine check its invariants after every decision, at a

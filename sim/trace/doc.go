@@ -24,11 +24,13 @@
 // Every reader takes plain or gzipped text, and gives jobs IDs that sort as the jobs are
 // submitted, in the order of the file where they are submitted at once. A job of g GPUs is
 // a gang: on nodes of 8, up to 8 it is one task, beyond that whole-node tasks of 8 and one
-// task of the rest. A line that makes no job, because it is not as it should be, or is of a
-// job that cannot be run, or leaves quotes open, is in [sim.Input.LeftOut] with its number, its job, its time and why; a
+// task of the rest. A line that is not as it should be, or is of a
+// job that cannot be run, or leaves quotes open, is in [sim.Input.LeftOut] with its number, its job, its time and why: of
+// the jobs, and of all that comes with them, changes, nodes, queues, tenants and tasks. A
 // file that is none of the format is an error, and so is one with more than a million such
 // lines, a line of more than a megabyte (of the native format 16, and an entry of a JSON array 64), or
-// a megabyte of white space.
+// a megabyte of white space. What is left out of a cluster may leave none that a run can begin with: jobs of a queue that
+// is left out are left out then, and where a pool or a parent is missing nothing is run.
 //
 //   - [Openb]: nodes and pods of Alibaba's cluster-trace-gpu-v2023 (FGD, ATC 2023).
 //   - [ElasticFlow]: the jobs of the ElasticFlow clusters (ASPLOS 2023).

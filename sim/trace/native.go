@@ -49,8 +49,8 @@ type jobLine struct {
 // one takes a hundred times the room of its text.
 const maxLine, maxObjects = 1 << 24, 1 << 16
 
-// Read reads a trace in the native format, plain or gzipped. A line with a job that cannot
-// be read is left out.
+// Read reads a trace in the native format, plain or gzipped. A line that cannot be read is left
+// out, of whatever it is but the header.
 func Read(content io.Reader) (*sim.Input, error) {
 	text, err := plain(content, maxLine, maxLines)
 	if err != nil {
@@ -68,12 +68,15 @@ func Read(content io.Reader) (*sim.Input, error) {
 		}
 		jobs := len(in.Jobs)
 		if err := in.line(next, !began); err != nil {
-			left, isJob := leftOut(next)
-			if !began || !isJob {
+			left := leftOut(next)
+			left.Line, left.Why = n, err.Error()
+			var whole *wholeError
+			if began && !errors.As(err, &whole) {
+				err = leave(&in.Input, left)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("trace: line %d: %w", n, err)
 			}
-			left.Line, left.Kind, left.Why = n, "job", err.Error()
-			in.LeftOut = append(in.LeftOut, left)
 		}
 		if len(in.Jobs) > jobs {
 			in.Jobs[jobs].Line = n
@@ -89,21 +92,39 @@ func Read(content io.Reader) (*sim.Input, error) {
 	return &in.Input, nil
 }
 
-// leftOut is a line that cannot be read as one that is left out, and false where it is no job.
-func leftOut(text []byte) (l sim.LeftOut, isJob bool) {
+// A wholeError is one of the whole file, none of which can be left out for it: that it is none of the format,
+// or too large.
+type wholeError struct{ why string }
+
+func (e *wholeError) Error() string { return e.why }
+
+// leftOut is a line that cannot be read as one that is left out, of the kind of its key. It is of none where
+// it has no key that is known, or several.
+func leftOut(text []byte) sim.LeftOut {
+	l := sim.LeftOut{Kind: "line"}
 	var keys map[string]json.RawMessage
-	if json.Unmarshal(text, &keys) != nil || len(keys) != 1 || keys["job"] == nil {
-		return l, false
+	if json.Unmarshal(text, &keys) != nil || len(keys) != 1 {
+		return l
+	}
+	for _, known := range []string{"node", "pool", "queue", "budget", "job", "change"} {
+		if keys[known] != nil {
+			l.Kind = known
+		}
+	}
+	// What has no name or time that can be read is left out without it.
+	var change struct{ Job string }
+	if json.Unmarshal(keys["change"], &change) == nil {
+		l.Job = change.Job
 	}
 	var named struct{ Workload struct{ ID string } }
-	if json.Unmarshal(keys["job"], &named) == nil { // else it has no name that can be read
+	if json.Unmarshal(keys["job"], &named) == nil {
 		l.Job = named.Workload.ID
 	}
 	var timed struct{ Submit *time.Duration }
 	if json.Unmarshal(keys["job"], &timed) == nil && timed.Submit != nil {
 		l.Submit, l.Timed = *timed.Submit, true
 	}
-	return l, true
+	return l
 }
 
 // A native is a trace of the native format as far as it is read.
@@ -115,7 +136,7 @@ type native struct {
 // line takes in one line, which is the header if it is the first.
 func (in *native) line(text []byte, first bool) error {
 	if n := bytes.Count(text, []byte("{")); n > maxObjects {
-		return fmt.Errorf("it has %d objects: there must be at most %d", n, maxObjects)
+		return &wholeError{fmt.Sprintf("it has %d objects: there must be at most %d", n, maxObjects)}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -127,7 +148,7 @@ func (in *native) line(text []byte, first bool) error {
 		return errors.New("there is more than one value")
 	}
 	if first != (l.Trace != nil) {
-		return errors.New("the header, {\"trace\":…}, must be the first line, and only that")
+		return &wholeError{"the header, {\"trace\":…}, must be the first line, and only that"}
 	}
 	set := 0
 	for _, given := range []bool{l.Trace != nil, l.Node != nil, l.Pool != nil, l.Queue != nil, l.Budget != nil, l.Job != nil, l.Change != nil} {
@@ -144,11 +165,13 @@ func (in *native) line(text []byte, first bool) error {
 			return fmt.Errorf("version %d is not known, only %d", l.Trace.Version, version)
 		}
 	case l.Node != nil:
-		in.devices += len(l.Node.Devices)
-		if len(l.Node.Devices) > nodeDevices || len(c.Nodes) >= maxNodes || in.devices > maxGPUs {
-			return fmt.Errorf("a node has more than %d GPUs, or there are more than %d nodes, or %d GPUs", nodeDevices, maxNodes, maxGPUs)
+		if len(l.Node.Devices) > nodeDevices {
+			return fmt.Errorf("a node has more than %d GPUs", nodeDevices)
 		}
-		c.Nodes = append(c.Nodes, *l.Node)
+		if len(c.Nodes) >= maxNodes || in.devices+len(l.Node.Devices) > maxGPUs {
+			return &wholeError{fmt.Sprintf("there are more than %d nodes, or %d GPUs", maxNodes, maxGPUs)}
+		}
+		c.Nodes, in.devices = append(c.Nodes, *l.Node), in.devices+len(l.Node.Devices)
 	case l.Pool != nil:
 		c.Pools = append(c.Pools, *l.Pool)
 	case l.Queue != nil:

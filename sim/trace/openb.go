@@ -18,14 +18,16 @@ import (
 func Openb(nodes, pods io.Reader) (*sim.Input, error) {
 	in := &sim.Input{}
 	const maxAmount, maxMiB = 1 << 40, 1 << 32
-	err := readTable("openb nodes", nodes, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, func(r *row) {
+	err := plainCSV.readBeside("openb nodes", "node", nodes, in, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, func(r *row) {
 		n := allot.Node{ID: r.text("sn"), Capacity: map[string]int64{
 			allot.CPU: r.number("cpu_milli", 0, maxAmount), allot.Memory: r.number("memory_mib", 0, maxMiB) << 20,
 		}}
 		for range r.number("gpu", 0, 64) {
 			n.Devices = append(n.Devices, allot.Device{Model: r.text("model")})
 		}
-		in.Cluster.Nodes = append(in.Cluster.Nodes, n)
+		if r.err == nil {
+			in.Cluster.Nodes = append(in.Cluster.Nodes, n)
+		}
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +28,7 @@ type paiJob struct {
 	timed      bool
 	fault      error
 	kind       string
+	line       int // of its first task
 }
 
 // PAI reads pai_job_table and pai_task_table of Alibaba's cluster-trace-gpu-v2020, with or
@@ -35,7 +38,7 @@ type paiJob struct {
 // from 100 on rounded up to whole ones. The queues are those of the column user. Site's
 // List is pai_machine_spec: with it tasks also ask plan_cpu and plan_mem, and nodes have
 // models, which no task asks. Jobs without GPUs, or without a task that has both its times,
-// are left out. All are preemptible.
+// are left out, and so are tasks of no job. All are preemptible.
 func PAI(jobs, tasks io.Reader, site Site) (*sim.Input, error) {
 	const what = "pai jobs"
 	l, err := site.log(what, paiNodes)
@@ -47,7 +50,7 @@ func PAI(jobs, tasks io.Reader, site Site) (*sim.Input, error) {
 	err = table.read("pai tasks", tasks, paiTasks[:len(paiTasks)-1], func(r *row) error {
 		p := byJob[r.text("job_name")]
 		if p == nil {
-			p = &paiJob{}
+			p = &paiJob{line: r.line}
 			byJob[strings.Clone(r.text("job_name"))] = p
 		}
 		if r.err == nil {
@@ -63,7 +66,7 @@ func PAI(jobs, tasks io.Reader, site Site) (*sim.Input, error) {
 	}
 	tenant := cmp.Or(site.Tenant, "user")
 	table.columns = paiJobs
-	return l.done(table.readLog(what, jobs, l.in, "job_name", []string{"status", "start_time", tenant}, func(r *row) *sim.Job {
+	err = table.readLog(what, jobs, l.in, "job_name", []string{"status", "start_time", tenant}, func(r *row) *sim.Job {
 		p := byJob[r.text("job_name")]
 		submit := r.arrives(r.times("start_time", time.Second))
 		switch {
@@ -87,29 +90,50 @@ func PAI(jobs, tasks io.Reader, site Site) (*sim.Input, error) {
 			Submit: submit, Duration: max(p.end-p.begin, time.Second), Fails: r.text("status") != "Terminated",
 			Workload: allot.Workload{ID: strings.Clone(r.text("job_name")), Queue: l.queue(r.text(tenant)), Preemption: allot.Preemptible, PodSets: p.sets},
 		}
-	}))
+	})
+	if err == nil {
+		err = leaveTasks(l.in, byJob)
+	}
+	return l.done(err)
+}
+
+// leaveTasks leaves out the tasks of jobs that are not there, neither to be run nor left out, by their first.
+func leaveTasks(in *sim.Input, byJob map[string]*paiJob) error {
+	for i := range in.Jobs {
+		delete(byJob, in.Jobs[i].Name)
+	}
+	for _, l := range in.LeftOut {
+		if l.Job != "" { // else it is no job, or nobody knows which
+			delete(byJob, l.Job)
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(byJob), func(a, b string) int { return cmp.Compare(byJob[a].line, byJob[b].line) }) {
+		p := byJob[name]
+		left := sim.LeftOut{Line: p.line, Job: name, Kind: "no job", Why: "pai tasks: they are of a job that is not there"}
+		if p.fault != nil {
+			left.Kind, left.Why = p.kind, "pai tasks: "+p.fault.Error()
+		}
+		if err := leave(in, left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // paiNodes reads the machines.
 func paiNodes(l *log, list io.Reader) error {
 	const most = 1 << 20
-	return form{comma: ',', columns: paiMachines}.read("pai machines", list, paiMachines, func(r *row) error {
-		if r.err == nil {
-			gpus := r.count("cap_gpu")
-			n := allot.Node{ID: strings.Clone(r.text("machine")), Devices: make([]allot.Device, min(gpus, nodeDevices))}
-			for i := range n.Devices {
-				n.Devices[i].Model = strings.Clone(r.text("gpu_type"))
-			}
-			n.Capacity = map[string]int64{allot.CPU: 1000 * int64(min(r.count("cap_cpu"), most)), allot.Memory: int64(min(r.count("cap_mem"), most)) << 30}
-			if gpus > nodeDevices {
-				r.fail("cap_gpu", "must be at most %d", nodeDevices)
-			}
-			l.node(r, n)
+	return form{comma: ',', columns: paiMachines}.readBeside("pai machines", "node", list, l.in, paiMachines, func(r *row) {
+		gpus := r.count("cap_gpu")
+		n := allot.Node{ID: strings.Clone(r.text("machine")), Devices: make([]allot.Device, min(gpus, nodeDevices))}
+		for i := range n.Devices {
+			n.Devices[i].Model = strings.Clone(r.text("gpu_type"))
 		}
-		if r.err != nil {
-			return fmt.Errorf("pai machines: line %d: %w", r.line, r.err)
+		n.Capacity = map[string]int64{allot.CPU: 1000 * int64(min(r.count("cap_cpu"), most)), allot.Memory: int64(min(r.count("cap_mem"), most)) << 30}
+		if gpus > nodeDevices {
+			r.fail("cap_gpu", "must be at most %d", nodeDevices)
 		}
-		return nil
+		l.node(r, n)
 	})
 }
 

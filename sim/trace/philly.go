@@ -23,11 +23,14 @@ import (
 func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 	in := &sim.Input{}
 	nodes, known := 0, make(map[string]bool)
-	err := readTable("philly tenants", tenants, []string{"vc", "node num"}, func(r *row) {
+	err := plainCSV.readBeside("philly tenants", "tenant", tenants, in, []string{"vc", "node num"}, func(r *row) {
 		n := int(r.number("node num", 1, 1<<16))
 		id := r.text("vc")
 		if known[id] {
 			r.fail("vc", "is listed twice")
+		}
+		if r.err != nil {
+			return
 		}
 		nodes, known[id] = nodes+n, true
 		in.Cluster.Queues = append(in.Cluster.Queues, allot.Queue{ID: id, Resources: []allot.QueueResource{
@@ -38,7 +41,7 @@ func Philly(jobs, tenants io.Reader) (*sim.Input, error) {
 		return nil, err
 	}
 	if err := checkNodes(nodes, nodeGPUs); err != nil {
-		return nil, err
+		return nil, none(in, err)
 	}
 	in.Cluster.Nodes = Nodes(nodes, nodeGPUs)
 	shapes := make(gangs)

@@ -48,7 +48,7 @@ func PhillyLog(jobs io.Reader, site Site) (*sim.Input, error) {
 		return nil, fmt.Errorf("%s: tenants are by vc or by user, not by %q", what, site.Tenant)
 	}
 	l, err := site.log(what, func(l *log, list io.Reader) error {
-		return readTable("philly machines", list, []string{"machineId", "number of GPUs"}, func(r *row) {
+		return plainCSV.readBeside("philly machines", "node", list, l.in, []string{"machineId", "number of GPUs"}, func(r *row) {
 			l.node(r, allot.Node{ID: strings.Clone(r.text("machineId")), Devices: make([]allot.Device, r.number("number of GPUs", 0, nodeDevices))})
 		})
 	})

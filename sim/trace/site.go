@@ -48,7 +48,7 @@ func (s *Site) log(what string, list func(*log, io.Reader) error) (*log, error) 
 			return nil, err
 		}
 		if l.gpus == 0 {
-			return nil, fmt.Errorf("%s: no node has a GPU", what)
+			return nil, none(l.in, fmt.Errorf("%s: no node has a GPU", what))
 		}
 		return l, nil
 	}
@@ -66,6 +66,8 @@ func (s *Site) log(what string, list func(*log, io.Reader) error) (*log, error) 
 func (l *log) node(r *row, n allot.Node) {
 	if len(l.in.Cluster.Nodes) >= maxNodes {
 		r.leaveOut("nodes", fmt.Sprintf("there are more than %d nodes", maxNodes))
+	}
+	if r.err != nil {
 		return
 	}
 	l.in.Cluster.Nodes, l.gpus = append(l.in.Cluster.Nodes, n), l.gpus+len(n.Devices)
@@ -162,9 +164,11 @@ func (r *row) instant(column string) time.Duration {
 
 // Tenants reads queues with their quotas from a small CSV file, with the columns
 // tenant, and quota in GPUs, and as far as they are there parent, limit and weight, and no
-// others; an empty field is none. Parents may come after their children.
+// others; an empty field is none. Parents may come after their children. Where rows are not as they
+// should be, or have a parent that is not there, the error is a [*sim.BadInputError] that lists them,
+// and the queues are those of the others.
 func Tenants(content io.Reader) ([]allot.Queue, error) {
-	var queues []allot.Queue
+	in, queues, lines := &sim.Input{}, []allot.Queue(nil), []int(nil)
 	known := make(map[string]bool)
 	amount := func(r *row, column string) quota.Bound {
 		if r.text(column) == "" {
@@ -180,26 +184,57 @@ func Tenants(content io.Reader) ([]allot.Queue, error) {
 		return quota.Bound{}
 	}
 	small := form{comma: ',', beside: []string{"parent", "limit", "weight"}}
-	err := small.readTable("tenants", content, []string{"tenant", "quota"}, func(r *row) {
+	err := small.readBeside("tenants", "tenant", content, in, []string{"tenant", "quota"}, func(r *row) {
 		q := allot.Queue{ID: strings.Clone(r.text("tenant")), Parent: strings.Clone(r.text("parent"))}
 		if q.ID == "" || known[q.ID] {
 			r.fail("tenant", "must be a name, each once")
 		}
-		known[q.ID] = true
 		q.Resources = []allot.QueueResource{{
 			Resource: allot.GPU, Quota: amount(r, "quota"), Limit: amount(r, "limit"), Weight: amount(r, "weight"),
 		}}
-		queues = append(queues, q)
+		if r.err == nil {
+			known[q.ID] = true
+			queues, lines = append(queues, q), append(lines, r.line)
+		}
 	})
-	if err == nil && len(queues) == 0 {
-		err = fmt.Errorf("tenants: there is none")
+	if err != nil {
+		return nil, err
 	}
-	for i := range queues {
-		if p := queues[i].Parent; err == nil && p != "" && !known[p] {
-			err = fmt.Errorf("tenants: %q has the parent %q, which is not there", queues[i].ID, p)
+	var stay []allot.Queue
+	orphans := orphansOf(queues, known)
+	for i, q := range queues {
+		if !orphans[i] {
+			stay = append(stay, q)
+		} else if err := leave(in, sim.LeftOut{Line: lines[i], Kind: "tenant", Why: fmt.Sprintf("tenants: %q has the parent %q, which is not there", q.ID, q.Parent)}); err != nil {
+			return nil, err
 		}
 	}
-	return queues, err
+	queues = stay
+	switch {
+	case len(in.LeftOut) > 0:
+		return queues, &sim.BadInputError{List: in.LeftOut}
+	case len(queues) == 0:
+		return nil, fmt.Errorf("tenants: there is none")
+	}
+	return queues, nil
+}
+
+// orphansOf are the queues, by position, with a parent that is not known, and those below them.
+func orphansOf(queues []allot.Queue, known map[string]bool) map[int]bool {
+	orphans, children := make(map[int]bool), make(map[string][]int)
+	var next []int
+	for i := range queues {
+		parent := queues[i].Parent
+		children[parent] = append(children[parent], i)
+		if parent != "" && !known[parent] {
+			next = append(next, i)
+		}
+	}
+	for len(next) > 0 {
+		i := next[0]
+		orphans[i], next = true, append(next[1:], children[queues[i].ID]...)
+	}
+	return orphans
 }
 
 // WithTenants is the input with those queues in place of its own. Jobs of tenants that

@@ -59,12 +59,12 @@ func Slurm(jobs io.Reader, site Site) (*sim.Input, error) {
 			}
 		}
 		j.Fails = failed(state)
+		nodes := 0
+		if r.text("NNodes") != "" {
+			nodes = r.count("NNodes")
+		}
 		if r.err != nil || !l.ask(r, gpus, j.Duration) {
 			return nil
-		}
-		nodes, err := parseCount(r.text("NNodes"))
-		if err != nil {
-			nodes = 0
 		}
 		j.Workload = allot.Workload{
 			ID: strings.Clone(r.text("JobID")), Queue: l.queue(r.text(tenant)), Preemption: allot.Preemptible, PodSets: l.gang(gpus, nodes),

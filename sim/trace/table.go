@@ -114,15 +114,24 @@ type form struct {
 
 var plainCSV = form{comma: ','}
 
-// leaveOut says that the line makes no job, of which kind that is, and why.
+// leaveOut says that the line is left out, of which kind that is, and why.
 func (r *row) leaveOut(kind, why string) {
 	if r.err == nil {
 		r.kind, r.err = kind, errors.New(why)
 	}
 }
 
-// maxLeftOut bounds how much of a log may be left out: beyond it the file is another.
+// maxLeftOut bounds how much of a file may be left out: beyond it the file is another.
 const maxLeftOut = 1 << 20
+
+// leave adds what is left out to an input, with an error where it is too much.
+func leave(in *sim.Input, left sim.LeftOut) error {
+	if len(in.LeftOut) >= maxLeftOut {
+		return fmt.Errorf("more than %d lines are left out: %s", maxLeftOut, left.Why)
+	}
+	in.LeftOut = append(in.LeftOut, left)
+	return nil
+}
 
 // readLog makes a job of every line of a log, but of those of which job makes none though
 // they have no fault. Of what has one it is told.
@@ -133,10 +142,8 @@ func (f form) readLog(what string, content io.Reader, in *sim.Input, id string, 
 			j = job(r)
 		}
 		switch {
-		case r.err != nil && len(in.LeftOut) >= maxLeftOut:
-			return fmt.Errorf("more than %d lines make no job: %w", maxLeftOut, r.err)
 		case r.err != nil:
-			in.LeftOut = append(in.LeftOut, sim.LeftOut{
+			return leave(in, sim.LeftOut{
 				Line: r.line, Job: strings.Clone(r.text(id)), Submit: r.submit, Timed: r.timed, Kind: r.kind, Why: r.err.Error(),
 			})
 		case j != nil:
@@ -156,19 +163,26 @@ func readJobs(what string, content io.Reader, in *sim.Input, id string, columns 
 	})
 }
 
-// readTable calls do for every line of a CSV file whose first line names at least
-// the columns. The first line with a fault is an error.
-func readTable(what string, content io.Reader, columns []string, do func(*row)) error {
-	return plainCSV.readTable(what, content, columns, do)
-}
-
-func (f form) readTable(what string, content io.Reader, columns []string, do func(*row)) error {
+// readBeside calls do for every line of a file that comes beside the jobs, of nodes or tenants, whose first
+// line names at least the columns. What has a fault is left out of the input, as one of a kind.
+func (f form) readBeside(what, kind string, content io.Reader, in *sim.Input, columns []string, do func(*row)) error {
 	return f.read(what, content, columns, func(r *row) error {
 		if r.err == nil {
 			do(r)
 		}
-		return r.err
+		if r.err == nil {
+			return nil
+		}
+		return leave(in, sim.LeftOut{Line: r.line, Kind: kind, Why: fmt.Sprintf("%s: %v", what, r.err)})
 	})
+}
+
+// none is the error of an input of which nothing is there that must be, with what was left out of it.
+func none(in *sim.Input, err error) error {
+	if len(in.LeftOut) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, &sim.BadInputError{List: in.LeftOut})
 }
 
 // read calls do for every line that is not empty, also where it has too few or too many fields, or quotes

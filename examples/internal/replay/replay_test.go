@@ -259,6 +259,47 @@ func TestLeftOutIsListed(t *testing.T) {
 	}
 }
 
+// TestRowsOfAllKindsLeftOut: a change, a node, a queue and a row of the small file of tenants that cannot be read
+// stop nothing with -leave-out, and are counted where the runs are told; without it nothing is run.
+func TestRowsOfAllKindsLeftOut(t *testing.T) {
+	folder := t.TempDir()
+	native, queues := filepath.Join(folder, "a.jsonl"), filepath.Join(folder, "queues.csv")
+	for name, text := range map[string]string{
+		native: `{"trace":{"version":1}}
+{"node":{"id":"n","devices":[{},{}]}}
+{"node":{"id":7}}
+{"queue":{"id":"q"}}
+{"queue":{"id":"r","resources":7}}
+{"change":{"at":"soon","kind":"node-lost","node":"n"}}
+{"change":{"at":1,"kind":"explode","node":"n"}}
+{"job":{"submit":0,"duration":1000000000,"workload":{"id":"a","queue":"q","podSets":[{"count":1,"request":{"gpu":{"count":1}}}]}}}
+`,
+		queues: "tenant,quota\nq,1\nr,many\n",
+	} { // each on its own: order cannot matter
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{{[]string{native}, "2 change, 1 node, 1 queue"}, {[]string{"-queue-list", queues, native}, "2 change, 1 node, 1 queue, 1 tenant"}} {
+		args := append([]string{"-policies", "fifo,runai"}, c.args...)
+		var stdout, stderr bytes.Buffer
+		if code := runStill(args, nil, &stdout, &stderr); code != program.Failed || !strings.Contains(stderr.String(), `line 7: sim: no such change: "explode"`) || stdout.Len() > 0 {
+			t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+		}
+		stderr.Reset()
+		if code := runStill(append([]string{"-leave-out", "-out", folder}, args...), nil, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "left out are "+c.want+"\n") {
+			t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+		}
+		summary, err := os.ReadFile(filepath.Join(folder, "runai-100-1", "summary.json"))
+		if err != nil || !strings.Contains(strings.Join(strings.Fields(string(summary)), ""), `{"name":"change","n":2}`) {
+			t.Errorf("%v: %s", err, summary)
+		}
+	}
+}
+
 // TestUnwritable: where a page or a folder cannot be written nothing is run for it.
 func TestUnwritable(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "taken")

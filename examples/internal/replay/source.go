@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/sim"
 	"github.com/allotsched/allot/sim/trace"
 )
@@ -175,14 +176,18 @@ func (s *source) read(file *traceFile) (in *sim.Input, err error) {
 		return nil, fmt.Errorf("%s: %w", file.name, err)
 	}
 	if s.queuesFile != "" {
-		err := withFile(s.queuesFile, func(f io.Reader) error {
-			queues, err := trace.Tenants(f)
-			in = trace.WithTenants(in, queues)
+		var queues []allot.Queue
+		err := withFile(s.queuesFile, func(f io.Reader) (err error) {
+			queues, err = trace.Tenants(f)
 			return err
 		})
-		if err != nil {
+		var bad *sim.BadInputError
+		if errors.As(err, &bad) {
+			in.LeftOut = append(in.LeftOut, bad.List...)
+		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.queuesFile, err)
 		}
+		in = trace.WithTenants(in, queues)
 	}
 	if s.from > 0 || s.to > 0 {
 		in = trace.Between(in, s.from, s.to)
