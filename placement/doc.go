@@ -247,19 +247,25 @@
 //     So W minds how much is free of what else a task needs, F only whether there is
 //     enough.
 //   - S, scarce: what the task takes in milli, of memory what its part is of the smallest
-//     device that it accepts, times the price of the node. That is the sum, over the targets that
+//     device that it accepts, times the price of devices on the node, and what it takes of [Scoring.CPU], in milli by
+//     what all nodes have of both, times the price of that, each rounded down to 2^-10. A price is the sum, over the targets that
 //     this node serves and not all nodes with devices do, of the target's part of all that is asked, rounded down
-//     to 2^-20, times what is free now of all nodes over what is free of those that serve it;
-//     of targets that the same nodes serve together, rounded down to 2^-20, too. Targets that accept some models or
-//     classes alone count three times, as nothing else keeps room for them. A node serves a target
-//     that it would take, were it empty, whatever its slots, labels, taints and health.
+//     to 2^-20, times what is free now of all nodes with devices over what is free of those that serve it;
+//     of targets that the same nodes serve together, rounded down to 2^-20, too. Of these it is told which runs out first
+//     there: u is what they ask of devices over what is free of them on the nodes that serve them, over the same of the resource.
+//     Where u is 1 or more the price of devices counts alone, where it is 7/8 or less that of the resource, and between
+//     them 8u − 7 of the one and the rest of the other, all in 2^-20 rounded down. Targets that accept some models or
+//     classes alone count three times by devices, as nothing else keeps room for them, and all count
+//     four times by the resource. A node serves a target
+//     that it would take, were it empty, whatever its slots, labels, taints and health; of one without devices nothing is scarce.
 //     So the nodes of a model grow dear as they fill before the others do, and cheap where
-//     more is left there than is asked by tasks that can go nowhere else.
+//     more is left there than is asked by tasks that can go nowhere else; and tasks without devices
+//     keep off the nodes whose cores only few others have.
 //   - A: what is free on the node after the task of what runs out first, the devices or
 //     the resource [Scoring.CPU]. u is what the mix asks of devices over what it asks of that
 //     resource, each as a part of what all nodes have. Where u is 1 or more, A is what is free of
 //     devices; where it is 7/8 or less what is free of the resource, in milli by what all
-//     nodes have of both, and five times that for a task without devices; between them 8u − 7 of
+//     nodes have of both; between them 8u − 7 of
 //     the one, rounded down to 2^-20, and the rest of the other. Of a node without devices the
 //     resource counts nothing. What no node takes has no part in u, and neither has what is foreseen.
 //
@@ -286,8 +292,9 @@
 // them it allocates no less (see examples/fragmentation, also for all that was
 // tried). It loses
 //
-//   - by some tenths of a percent at 70 and 90% on few lists on which CPUs run out before devices, as a task
-//     that asks all devices of a large node and many cores finds none then;
+//   - by some tenths of a percent on few lists: where CPUs run out before devices, as it refuses fewer
+//     tasks that ask no device, and so has less CPU for those that do, or as a task that asks all devices of a large
+//     node and many cores finds none;
 //   - where many tasks accept few models: the others then go to large nodes of models
 //     that few ask, and fewer whole nodes are left (gpuspec33);
 //   - where the mix tells little of what comes: it is as good as its mix, and without

@@ -300,6 +300,25 @@ func TestRowsOfAllKindsLeftOut(t *testing.T) {
 	}
 }
 
+// TestNothingLeft: a trace of which nothing can be run is refused, also with -leave-out, whether its jobs cannot be
+// read or cannot be run.
+func TestNothingLeft(t *testing.T) {
+	const head = "{\"trace\":{\"version\":1}}\n{\"node\":{\"id\":\"n\",\"devices\":[{}]}}\n"
+	for line, want := range map[string]string{
+		"": "it has no jobs", "{\"job\":7}\n": "line 3: json",
+		"{\"job\":{\"submit\":0,\"duration\":-5,\"workload\":{\"id\":\"a\"}}}\n": `line 3, job "a": a time is negative`,
+	} { // each on its own: order cannot matter
+		name := filepath.Join(t.TempDir(), "a.jsonl")
+		if err := os.WriteFile(name, []byte(head+line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		if code := runStill([]string{"-leave-out", name}, nil, &stdout, &stderr); code != program.Failed || !strings.Contains(stderr.String(), "there are no jobs to run: ") || !strings.Contains(stderr.String(), want) {
+			t.Errorf("exit code %d: %s%s", code, &stdout, &stderr)
+		}
+	}
+}
+
 // TestUnwritable: where a page or a folder cannot be written nothing is run for it.
 func TestUnwritable(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "taken")

@@ -192,13 +192,6 @@ func (s *source) read(file *traceFile) (in *sim.Input, err error) {
 	if s.from > 0 || s.to > 0 {
 		in = trace.Between(in, s.from, s.to)
 	}
-	if len(in.Jobs) == 0 {
-		why := error(&sim.BadInputError{List: in.LeftOut})
-		if len(in.LeftOut) == 0 {
-			why = errors.New("it has no jobs")
-		}
-		return nil, fmt.Errorf("%s: there are no jobs to run: %w", file.name, why)
-	}
 	return in, nil
 }
 

@@ -164,18 +164,24 @@ func (s *Sweep) add(name string, own *sim.Input) error {
 	return nil
 }
 
-// whole is input, with an error where something of it is left out that is not to be.
+// whole is input, with an error where something of it is left out that is not to be, or where of a trace that
+// is read nothing is left.
 func (s *Sweep) whole(own *sim.Input, seed uint64, load int64) (*sim.Input, error) {
 	in, err := s.input(own, seed, load)
-	if err == nil && len(in.LeftOut) > 0 && !s.leaveOut {
-		bad := &sim.BadInputError{List: in.LeftOut}
-		if s.ListAll {
-			bad.Printed = len(bad.List)
-		}
-		err = fmt.Errorf("%w\n\t-leave-out runs the rest", bad)
-	}
 	if err != nil {
 		return nil, err
+	}
+	bad := &sim.BadInputError{List: in.LeftOut}
+	if s.ListAll {
+		bad.Printed = len(bad.List)
+	}
+	switch none := own != nil && len(in.Jobs) == 0; {
+	case none && len(in.LeftOut) == 0:
+		return nil, errors.New("there are no jobs to run: it has no jobs")
+	case none:
+		return nil, fmt.Errorf("there are no jobs to run: %w", bad)
+	case len(in.LeftOut) > 0 && !s.leaveOut:
+		return nil, fmt.Errorf("%w\n\t-leave-out runs the rest", bad)
 	}
 	return in, nil
 }
