@@ -177,7 +177,7 @@ type worth struct {
 const mostPairs = 1<<16 - 1 // that a worth counts
 
 // worthOf is that of a list.
-func (s *search) worthOf(l *list) (w worth) {
+func worthOf(s *search, l *list) (w worth) {
 	h, some := s.harmOf(l), len(l.victims())
 	if !h.alike || some == 0 || some > mostPairs || l.beside > 0 {
 		return w

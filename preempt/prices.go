@@ -40,7 +40,7 @@ func (p *prices) begin(s *search, items []cacheEntry) {
 	p.place = slices.Grow(p.place[:0], 1+len(items))[:len(items)]
 	p.worth = slices.Grow(p.worth[:0], 1+len(items))
 	for i := range items {
-		p.worth = append(p.worth, s.worthOf(&items[i].list))
+		p.worth = append(p.worth, worthOf(s, &items[i].list))
 		at := p.heapFor(&items[i].list)
 		items[i].heap, p.item[items[i].node] = int32(at), int32(i)+1
 		p.use(at)
@@ -102,7 +102,7 @@ func (p *prices) set(n int32, l list) bool {
 			return false
 		}
 		p.use(int(at))
-		p.worth = append(p.worth, p.search.worthOf(&l))
+		p.worth = append(p.worth, worthOf(p.search, &l))
 		p.push(cacheEntry{n, at, l})
 		p.item[n] = int32(len(p.items))
 		return true
@@ -112,7 +112,7 @@ func (p *prices) set(n int32, l list) bool {
 	was := e.heap
 	if e.heap = at; was == at && at != noHeap {
 		e.list = l
-		p.worth[i] = p.search.worthOf(&e.list)
+		p.worth[i] = worthOf(p.search, &e.list)
 		p.use(int(at))
 		p.moved(i)
 		return true
@@ -125,7 +125,7 @@ func (p *prices) set(n int32, l list) bool {
 		return false
 	}
 	e.list = l
-	p.worth[i] = p.search.worthOf(&e.list)
+	p.worth[i] = worthOf(p.search, &e.list)
 	p.use(int(at))
 	p.enter(i)
 	return true

@@ -464,9 +464,9 @@ func (s *search) propose() bool {
 	s.proposed = Proposal{Mode: s.ask.mode, Staying: best.staying, Anew: best.anew, list: *best}
 	s.cases = s.cases[:0]
 	if !s.ask.reclaims() || len(best.ids) == 1 && best.beside == 0 { // no use decides of it, or nothing goes before it
-		s.casesAsItIs()
+		casesAsItIs(s)
 	} else {
-		s.casesInTurn()
+		casesInTurn(s)
 	}
 	for _, id := range best.ids[len(best.victims()):] {
 		s.cases = append(s.cases, Justification{Victim: id, Moves: true, Subtree: -1, PreemptorSubtree: -1})
@@ -476,7 +476,7 @@ func (s *search) propose() bool {
 }
 
 // casesAsItIs tells the cases of the victims as things stand.
-func (s *search) casesAsItIs() {
+func casesAsItIs(s *search) {
 	r, consolidates, cost := s.room, s.ask.mode == Consolidate, 0
 	for _, id := range s.best.victims() {
 		one := r.caseOf(s.ask, id)
@@ -490,7 +490,7 @@ func (s *search) casesAsItIs() {
 }
 
 // casesInTurn tells the case of each victim with those gone that go before it.
-func (s *search) casesInTurn() {
+func casesInTurn(s *search) {
 	r := s.room
 	t := r.begin(s.ask, s.fit, s.best.kind)
 	for _, id := range s.best.victims() {
