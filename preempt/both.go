@@ -100,11 +100,12 @@ func (j *joint) reclaim() (Proposal, bool) {
 			break
 		}
 		a := &ask{Preemptor: &b, mode: mode, excessOnly: true}
-		found, refusal, ok := find(&search{room: j.room, ask: a})
-		j.refusal.Steps += 1 + refusal.Steps
-		j.refusal.Cut = j.refusal.Cut || refusal.Cut
-		if ok {
-			return found, true
+		s := &search{room: j.room, ask: a}
+		found := find(s)
+		j.refusal.Steps += 1 + s.refusal.Steps
+		j.refusal.Cut = j.refusal.Cut || s.refusal.Cut
+		if found {
+			return s.proposed, true
 		}
 	}
 	return Proposal{}, false

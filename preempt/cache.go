@@ -124,14 +124,14 @@ func makeReady(s *search, nodes []int32) {
 }
 
 // fromCache answers from what was found out for another that was alike.
-func (s *search) fromCache() (Proposal, bool) {
+func (s *search) fromCache() bool {
 	r := s.room
 	if !s.cacheable() {
-		return Proposal{}, false
+		return false
 	}
 	c := r.caches[s.cacheKey()]
 	if c == nil || c.law != r.law || !slices.Equal(c.leeway, leeway(s)) {
-		return Proposal{}, false
+		return false
 	}
 	s.fit, c.fit.ask = c.fit, s.ask
 	c.prices.search = s
@@ -140,27 +140,27 @@ func (s *search) fromCache() (Proposal, bool) {
 	s.refresh(c)
 	c.prices.again(s)
 	if forgetsPrices(s) {
-		return Proposal{}, false
+		return false
 	}
 	defer func() { c.beyond = s.beyond }()
 	for s.refusal.Steps < r.Steps {
 		top := c.prices.least()
 		switch {
 		case forgetsPrices(s) || top == nil:
-			return Proposal{}, false
+			return false
 		case s.stands(&top.list):
 			s.refusal.Steps++
-			return answer(s, &top.list), true
+			return answer(s, &top.list)
 		}
 		node := top.node
 		if !c.prices.set(node, s.weigh(c, node)) {
 			continue
 		}
 		if first := c.prices.least(); first.node == node {
-			return answer(s, &first.list), true
+			return answer(s, &first.list)
 		}
 	}
-	return Proposal{}, false
+	return false
 }
 
 // forgetsPrices says whether the search has cost what it may: then what was weighed may not be all, and is
@@ -175,9 +175,9 @@ func forgetsPrices(s *search) bool {
 }
 
 // answer proposes a list.
-func answer(s *search, l *list) Proposal {
+func answer(s *search, l *list) bool {
 	s.best, s.found = *l, true
-	return s.proposal()
+	return s.propose()
 }
 
 // refresh weighs anew the nodes on which something has changed, and those whose price
@@ -190,16 +190,17 @@ func (s *search) refresh(c *cache) {
 		c.short = slices.Clone(s.ask.short)
 	}
 	for i, n := range touched {
-		c.fit.read(n)
+		if !c.stale[n] {
+			c.fit.read(n)
+			c.stale[n] = true
+		}
 		var ignored Refusal
 		if by := r.touchedBy[c.touched+i]; by == otherwise || by >= 0 && r.fixed(s.ask, by, &ignored) {
 			c.onNode[n].some = 0
 		}
 	}
-	for _, nodes := range [...][]int32{touched, c.beyond} {
-		for _, n := range nodes {
-			c.stale[n] = true
-		}
+	for _, n := range c.beyond {
+		c.stale[n] = true
 	}
 	for _, nodes := range [...][]int32{touched, c.beyond} {
 		for _, n := range nodes {

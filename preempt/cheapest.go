@@ -155,6 +155,7 @@ type leastFirst[T any] struct {
 	heap    []int32                      // of items
 	free    []int32                      // items that were popped
 	place   []int32                      // by item: where in the heap it is, nil where nobody asks
+	worth   []worth                      // by item: what tells most apart, nil where nobody knows
 }
 
 // init makes a heap of all items.
@@ -186,6 +187,11 @@ func (h *leastFirst[T]) dropIf(f func(T) bool) int {
 // less compares items, and those that do the same harm by their order.
 func (h *leastFirst[T]) less(i, j int) bool {
 	x, y := h.heap[i], h.heap[j]
+	if h.worth != nil {
+		if a, b := &h.worth[x], &h.worth[y]; a.differs(b) {
+			return a.less(h.search, b)
+		}
+	}
 	c := h.compare(h.search, &h.items[x], &h.items[y])
 	return c < 0 || c == 0 && x < y
 }

@@ -162,6 +162,57 @@ func (l *list) orderedByHarm() []UnitID {
 	return out
 }
 
+// A worth is what tells most lists apart that are in one heap, in the order in which compareLists asks for it; what it
+// leaves open that finds out.
+type worth struct {
+	// pairs are the first pair and how many there are, 0 where they are not all the same.
+	pairs uint64
+	lost  Work
+	works int32
+	// number is that of the victim by which lists are ordered first, among those of its leaf; 0 where it has none, or
+	// uses decide which that is.
+	number, leaf, charge int32
+}
+
+const mostPairs = 1<<16 - 1 // that a worth counts
+
+// worthOf is that of a list.
+func worthOf(s *search, l *list) (w worth) {
+	h, some := s.harmOf(l), len(l.victims())
+	if !h.alike || some == 0 || some > mostPairs || l.beside > 0 {
+		return w
+	}
+	w.pairs = uint64(h.first.class+1)<<48 | uint64(uint32(h.first.priority)^1<<31)<<16 | uint64(some)
+	w.lost, w.works = h.lost, int32(h.works)
+	if some == 1 || h.backward {
+		u := &s.room.state[l.ids[some-1]]
+		w.number, w.leaf, w.charge = u.number, u.leaf, u.charge
+	}
+	return w
+}
+
+// differs says whether it tells two lists apart.
+func (w *worth) differs(v *worth) bool {
+	return w.pairs > 0 && v.pairs > 0 && (w.pairs != v.pairs || w.lost != v.lost || w.works != v.works ||
+		w.number != v.number && w.number > 0 && v.number > 0 && w.leaf == v.leaf && w.charge == v.charge && w.charge > 0)
+}
+
+// less says of two lists that it tells apart which does less harm, and counts what that costs as compareLists does.
+func (w *worth) less(s *search, v *worth) bool {
+	if some := w.pairs&mostPairs + v.pairs&mostPairs; some > 2 {
+		s.room.Effort.Spend(int(some))
+	}
+	switch {
+	case w.pairs != v.pairs:
+		return w.pairs < v.pairs
+	case w.lost != v.lost:
+		return w.lost.compare(v.lost) < 0
+	case w.works != v.works:
+		return w.works < v.works
+	}
+	return w.number > v.number
+}
+
 // A pair is a victim's class and priority; the lower does less harm.
 type pair struct {
 	class    int8

@@ -38,7 +38,9 @@ func (p *prices) begin(s *search, items []cacheEntry) {
 	p.heaps, p.at, p.known, p.heapOf = p.heaps[:min(len(p.heaps), 1)], 0, alikeVictims{}, 0
 	p.item = append(p.item[:0], make([]int32, s.room.Nodes)...)
 	p.place = slices.Grow(p.place[:0], 1+len(items))[:len(items)]
+	p.worth = slices.Grow(p.worth[:0], 1+len(items))
 	for i := range items {
+		p.worth = append(p.worth, worthOf(s, &items[i].list))
 		at := p.heapFor(&items[i].list)
 		items[i].heap, p.item[items[i].node] = int32(at), int32(i)+1
 		p.use(at)
@@ -100,6 +102,7 @@ func (p *prices) set(n int32, l list) bool {
 			return false
 		}
 		p.use(int(at))
+		p.worth = append(p.worth, worthOf(p.search, &l))
 		p.push(cacheEntry{n, at, l})
 		p.item[n] = int32(len(p.items))
 		return true
@@ -109,6 +112,7 @@ func (p *prices) set(n int32, l list) bool {
 	was := e.heap
 	if e.heap = at; was == at && at != noHeap {
 		e.list = l
+		p.worth[i] = worthOf(p.search, &e.list)
 		p.use(int(at))
 		p.moved(i)
 		return true
@@ -121,6 +125,7 @@ func (p *prices) set(n int32, l list) bool {
 		return false
 	}
 	e.list = l
+	p.worth[i] = worthOf(p.search, &e.list)
 	p.use(int(at))
 	p.enter(i)
 	return true

@@ -69,7 +69,7 @@ func (r *Evaluator) Rank(b *Preemptor, p *Proposal, mode Mode, near int) Ranking
 		r.prepare(a)
 	}
 	r.forgetTaken()
-	s := &search{room: r, ask: a, fit: r.newFit(a), best: p.list, found: true}
+	s := &search{room: r, ask: a, findings: findings{fit: r.newFit(a), best: p.list, found: true}}
 	if mode == Preempt && p.Mode != Preempt {
 		s.best.nodes = nil // own ones go by their order alone (R11)
 	}

@@ -248,11 +248,32 @@ func (r *roster) inLeaf(leaf int32) []UnitID {
 
 // sortByStanding sorts units, the best standing first.
 func (r *roster) sortByStanding(ids []UnitID) {
+	if r.sortNumbered(ids) {
+		return
+	}
 	r.order.keys = slices.Grow(r.order.keys[:0], len(ids))
 	for _, id := range ids {
 		r.order.add(&r.units[id].EvictionRank, id)
 	}
 	r.order.sort(ids, r.better)
+}
+
+// sortNumbered sorts units of one leaf by their numbers, which is quicker, and says whether all have one.
+func (r *roster) sortNumbered(ids []UnitID) bool {
+	numbers := slices.Grow(r.order.numbers[:0], len(ids))
+	for _, id := range ids {
+		u := &r.state[id]
+		if u.number == 0 || u.leaf != r.state[ids[0]].leaf {
+			return false
+		}
+		numbers = append(numbers, uint64(u.number)<<32|uint64(id))
+	}
+	slices.Sort(numbers)
+	for i, n := range numbers {
+		ids[i] = UnitID(uint32(n))
+	}
+	r.order.numbers = numbers
+	return true
 }
 
 // A standingOrder sorts units by their standing.

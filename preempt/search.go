@@ -24,17 +24,20 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
 	a := r.question.begin(r, b, mode)
 	defer func() { r.question.asked = false }()
 	defer r.Effort.Answered(r.Effort.Ask())
-	var found Proposal
+	s := &r.question.search
+	var out Proposal
 	var refusal Refusal
 	var ok bool
 	if mode == ReclaimAndPreempt {
-		found, refusal, ok = a.findBoth(r)
+		out, refusal, ok = a.findBoth(r)
+	} else if ok = find(s); ok {
+		out, refusal = s.proposed, s.refusal
 	} else {
-		found, refusal, ok = find(&r.question.search)
+		refusal = s.refusal
 	}
 	refusal.Cut = refusal.Cut || !ok && r.Effort.Over(0) // whoever noticed: the last set may not have been tried to its end
-	found.Bound = r.Effort.Bound()
-	return found, refusal, ok
+	out.Bound = r.Effort.Bound()
+	return out, refusal, ok
 }
 
 // A question is what is asked at last and the search for it, whose memory the next one has.
@@ -48,23 +51,18 @@ type question struct {
 func (q *question) begin(r *Evaluator, b *Preemptor, mode Mode) *ask {
 	q.asked = true
 	q.ask = ask{Preemptor: b, mode: mode}
-	before := &q.search
-	q.search = search{
-		room: r, ask: &q.ask, here: before.here, standsOn: before.standsOn, ordered: before.ordered,
-		listed: before.listed, runs: before.runs, stood: before.stood, told: before.told,
-		planned: before.planned[:0], toTry: before.toTry, movable: before.movable,
-		marked: before.marked, goes: before.goes, moves: before.moves,
-	}
+	s := &q.search
+	s.room, s.ask, s.findings, s.planned = r, &q.ask, findings{}, s.planned[:0]
 	r.takersFor = nil
 	return &q.ask
 }
 
-// find is Find of one way.
-func find(s *search) (found Proposal, refusal Refusal, ok bool) {
+// find is Find of one way; what it found is what the search has proposed, or its refusal.
+func find(s *search) bool {
 	r, a, mode := s.room, s.ask, s.ask.mode
 	if a.reclaims() {
 		if a.readShort(r); len(a.short) == 0 || !r.entitled(a, a.Leaf) {
-			return Proposal{}, Refusal{}, false
+			return false
 		}
 		r.prepare(a)
 	}
@@ -72,23 +70,23 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 	r.forgetTaken()
 	s.refusal.Short = a.short
 	if over(s, looksAt(r)) {
-		return Proposal{}, s.refusal, false
+		return false
 	}
 	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
-		return Proposal{}, s.refusal, false
+		return false
 	}
 	if a.relocates() {
 		defer func() { // each set of movers is a step
-			refusal.Steps, refusal.Cut = refusal.Steps+a.tried, refusal.Cut || a.cut
+			s.refusal.Steps, s.refusal.Cut = s.refusal.Steps+a.tried, s.refusal.Cut || a.cut
 		}()
-	} else if found, ok := s.fromCache(); ok {
-		return found, s.refusal, true
+	} else if s.fromCache() {
+		return true
 	}
 	if s.plans = s.plansFor(); s.plans.consolidate(s) {
 		if !s.found {
-			return Proposal{}, s.refusal, false
+			return false
 		}
-		return s.proposal(), s.refusal, true
+		return s.propose()
 	}
 	candidates := s.candidates()
 	s.refusal.Takeable = len(candidates)
@@ -96,7 +94,7 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 		s.refusal.Beyond = a.beyondWithout(r, candidates)
 	}
 	if len(candidates) == 0 || mode != Consolidate && !s.boundHolds(candidates) {
-		return Proposal{}, s.refusal, false
+		return false
 	}
 	if s.plans != nil {
 		s.fit = s.plans.fit
@@ -105,7 +103,7 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 	}
 	if hopeless(s, candidates) || inPieces(s, candidates) {
 		s.refusal.Steps++
-		return Proposal{}, s.refusal, false
+		return false
 	}
 	s.places(candidates)
 	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
@@ -115,43 +113,49 @@ func find(s *search) (found Proposal, refusal Refusal, ok bool) {
 		}
 	}
 	if !s.found {
-		return Proposal{}, s.refusal, false
+		return false
 	}
-	return s.proposal(), s.refusal, true
+	return s.propose()
 }
 
 // A search is one question under way.
 type search struct {
-	room    *Evaluator
-	ask     *ask
-	fit     *fit
-	refusal Refusal
-	best    list
-	found   bool
-	// fewer: the workloads at hand are as many as the cap lets go.
-	fewer bool
-	// planned are consolidations not yet tried for real, toTry those of them that may serve;
-	// plans are what is known of them.
+	room *Evaluator
+	ask  *ask
+	findings
+	// planned are consolidations not yet tried for real, toTry those of them that may serve.
 	planned []list
 	toTry   []int32
-	plans   *plans
-	// weighed are the single nodes with their victims, for the cache; here is
-	// scratch.
-	weighed []cacheEntry
-	spent   *cache   // its memory is used again
-	beyond  []int32  // those of them, and of nodes without, whose price was asked beyond them
+	// Memory that the next search has too. here is scratch.
 	listed  []UnitID // the candidates
 	movable []UnitID // what may move beside victims
 	marked  unitSet  // the candidates, once markAll has marked them
 	// goes and moves are, for a relocator, the candidates and what may move.
 	goes, moves unitSet
 	runs        []run   // all of them, where these are alike
-	inRuns      bool    // they are
 	stood       []int32 // scratch of standing
 	told        []first // what was found of nodes by who goes first there
 	here        []UnitID
-	standsOn    []int32     // scratch of noneMove
-	ordered     [2][]UnitID // scratch of compareLists
+	standsOn    []int32         // scratch of noneMove
+	ordered     [2][]UnitID     // scratch of compareLists
+	cases       []Justification // scratch of propose
+}
+
+// findings are what one search has found out by now.
+type findings struct {
+	fit      *fit
+	refusal  Refusal
+	best     list
+	found    bool
+	proposed Proposal
+	// fewer: the workloads at hand are as many as the cap lets go.
+	fewer bool
+	plans *plans // what is known of consolidations
+	// weighed are the single nodes with their victims, for the cache.
+	weighed []cacheEntry
+	spent   *cache  // its memory is used again
+	beyond  []int32 // those of them, and of nodes without, whose price was asked beyond them
+	inRuns  bool    // the candidates are in runs
 }
 
 // places tries the places for the preemptor and keeps the best.
@@ -454,33 +458,51 @@ func (s *search) keep(found list) {
 	}
 }
 
-// proposal tells the case of every victim of the best list.
-func (s *search) proposal() Proposal {
-	r := s.room
-	out := Proposal{Mode: s.ask.mode, Staying: s.best.staying, Anew: s.best.anew, list: s.best}
-	if ids := s.best.ids; len(ids) == 1 && s.best.beside == 0 && s.ask.mode != Consolidate { // nothing goes before it
-		r.Effort.Spend(2 * (r.tasks(ids[0]) + r.climb[r.state[ids[0]].leaf])) // as taking it, and putting it back
-		out.Justifications, r.scratch.cases = cut(r.scratch.cases, []Justification{r.caseOf(s.ask, ids[0])})
-		return out
+// propose proposes the best list, and tells the case of every victim.
+func (s *search) propose() bool {
+	r, best := s.room, &s.best
+	s.proposed = Proposal{Mode: s.ask.mode, Staying: best.staying, Anew: best.anew, list: *best}
+	s.cases = s.cases[:0]
+	if !s.ask.reclaims() || len(best.ids) == 1 && best.beside == 0 { // no use decides of it, or nothing goes before it
+		casesAsItIs(s)
+	} else {
+		casesInTurn(s)
 	}
-	t := r.begin(s.ask, s.fit, s.best.kind)
-	out.Justifications = make([]Justification, 0, len(s.best.ids))
+	for _, id := range best.ids[len(best.victims()):] {
+		s.cases = append(s.cases, Justification{Victim: id, Moves: true, Subtree: -1, PreemptorSubtree: -1})
+	}
+	s.proposed.Justifications, r.scratch.cases = cut(r.scratch.cases, s.cases)
+	return true
+}
+
+// casesAsItIs tells the cases of the victims as things stand.
+func casesAsItIs(s *search) {
+	r, consolidates, cost := s.room, s.ask.mode == Consolidate, 0
 	for _, id := range s.best.victims() {
 		one := r.caseOf(s.ask, id)
-		one.Moves = s.ask.mode == Consolidate
-		out.Justifications = append(out.Justifications, one)
+		one.Moves = consolidates
+		s.cases = append(s.cases, one)
+		if cost += r.tasks(id); !consolidates {
+			cost += r.climb[r.state[id].leaf]
+		}
+	}
+	r.Effort.Spend(2 * cost) // as taking them, and putting them back
+}
+
+// casesInTurn tells the case of each victim with those gone that go before it.
+func casesInTurn(s *search) {
+	r := s.room
+	t := r.begin(s.ask, s.fit, s.best.kind)
+	for _, id := range s.best.victims() {
+		s.cases = append(s.cases, r.caseOf(s.ask, id))
 		t.takeOne(id)
 	}
-	for at := range out.Justifications { // R1 is of when all have gone, of the preemptor's side too
-		if one := &out.Justifications[at]; one.PreemptorSubtree >= 0 && one.Resource >= 0 {
+	for at := range s.cases { // R1 is of when all have gone, of the preemptor's side too
+		if one := &s.cases[at]; one.PreemptorSubtree >= 0 && one.Resource >= 0 {
 			one.OwnAfter -= one.OwnBefore
 			one.OwnBefore = r.use(one.PreemptorSubtree, one.Resource)
 			one.OwnAfter += one.OwnBefore
 		}
 	}
 	t.end()
-	for _, id := range s.best.ids[len(s.best.victims()):] {
-		out.Justifications = append(out.Justifications, Justification{Victim: id, Moves: true, Subtree: -1, PreemptorSubtree: -1})
-	}
-	return out
 }

@@ -265,14 +265,17 @@ func (r *Evaluator) stateOf(u *Unit) unitState {
 
 // barsOf is what stands against taking a unit now.
 func (r *Evaluator) barsOf(u *Unit) (out bars) {
-	for bar, stands := range [...]bool{
-		u.NonPreemptible, u.Rooted, u.PreemptFrom > r.Now, u.ReclaimFrom > r.Now, u.Owner >= 0 && u.Running+u.Starting > 0,
-		len(u.Tasks) > 1,
-	} {
-		if stands {
-			out |= 1 << bar
+	stands := func(bar bars, is bool) {
+		if is {
+			out |= bar
 		}
 	}
+	stands(nonPreemptible, u.NonPreemptible)
+	stands(rooted, u.Rooted)
+	stands(preemptedEarly, u.PreemptFrom > r.Now)
+	stands(reclaimedEarly, u.ReclaimFrom > r.Now)
+	stands(budgeted, u.Owner >= 0 && u.Running+u.Starting > 0)
+	stands(wide, len(u.Tasks) > 1)
 	return out
 }
 

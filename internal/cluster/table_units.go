@@ -262,24 +262,35 @@ type parts struct {
 
 // grouped lists the rows of a workload by their step: those of one are byStep[first[step]:first[step+1]].
 func (m *parts) grouped(seats []Seat) {
-	steps := int32(0)
+	steps := 0
 	for at := range seats {
-		steps = max(steps, seats[at].Step+1)
+		steps = max(steps, int(seats[at].Step)+1)
 	}
-	m.first = append(m.first[:0], make([]int32, steps+1)...)
+	m.first, m.byStep = sized(m.first, steps+1), sized(m.byStep, len(seats))
+	m.units, m.told = sized(m.units, steps), sized(m.told, steps)
+	for step := range m.first {
+		m.first[step] = 0
+	}
 	for at := range seats {
 		m.first[seats[at].Step+1]++
 	}
 	for step := range steps {
 		m.first[step+1] += m.first[step]
 	}
-	m.next, m.byStep = append(m.next[:0], m.first...), append(m.byStep[:0], make([]int32, len(seats))...)
+	m.next = append(m.next[:0], m.first...)
 	for at := range seats {
 		step := seats[at].Step
 		m.byStep[m.next[step]] = int32(at)
 		m.next[step]++
 	}
-	m.units, m.told = append(m.units[:0], make([]preempt.Unit, steps)...), append(m.told[:0], make([]*preempt.Unit, steps)...)
+}
+
+// sized is a list of so many, which may have anything in it, in the memory of another.
+func sized[T any](list []T, n int) []T {
+	if n > cap(list) {
+		list = slices.Grow(list[:0], n)
+	}
+	return list[:n]
 }
 
 // unitsOf describes the units of a workload by its seats, by step; nil where a step has none. They are in
@@ -299,6 +310,7 @@ func (w Booking) unitsOf(i int32) []*preempt.Unit {
 	for step := range int32(len(m.units)) {
 		own := m.byStep[m.first[step]:m.first[step+1]]
 		if len(own) == 0 {
+			m.told[step] = nil
 			continue
 		}
 		u := &m.units[step]

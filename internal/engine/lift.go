@@ -350,7 +350,7 @@ type cost struct {
 // costOfStarts is that of all starts.
 func (s freeStarts) costOfStarts() cost {
 	w := s.world
-	out, by := cost{make([]bool, len(w.Room.Commits)), make(map[int32]bool)}, make(map[int32]bool)
+	out, by := cost{make([]bool, len(w.Room.Commits)), make(map[int32]bool)}, make(map[int32]bool, len(w.Room.Takings))
 	for at := range w.Room.Takings {
 		t := &w.Room.Takings[at]
 		for i := range t.Seats {
