@@ -10,6 +10,15 @@ import (
 // the preemptor might have nowhere to go. That is plain before anything is tried: a node
 // takes more than it does now only where a victim has gone, or where a mover itself stood.
 
+// asked is the answer to a question that is asked once.
+type asked int8
+
+const (
+	notAsked asked = iota
+	no
+	yes
+)
+
 // nobodyLeaves is a sound bound (M8): with all candidates on a node gone, and of what may
 // move the largest for which some node has a place, it has no room for the preemptor, or of a gang
 // for what no other node takes. What finds no other place makes none, wherever on the node it moves.
@@ -23,16 +32,15 @@ func (s *relocator) nobodyLeaves(n int32) bool {
 			return false
 		}
 	}
-	return !s.mayCome(n) || !s.mayTake(n, s.fit.missingOn(n), func(id UnitID) bool { return s.findsPlace(r.units[id].Tasks[0].Shape) })
+	return !s.mayCome(n) || !s.mayTake(n, s.fit.missingOn(n), func(id UnitID) bool { return s.findsPlace(r.state[id].shape) })
 }
 
 // mayCome is mayTake if all that may move leave, which is found out once for a question.
 func (s *relocator) mayCome(n int32) bool {
-	const no, yes = 1, 2
 	if s.come == nil {
-		s.come = make([]int8, s.room.Nodes)
+		s.come = make([]asked, s.room.Nodes)
 	}
-	if s.come[n] == 0 {
+	if s.come[n] == notAsked {
 		s.come[n] = no
 		if s.mayTake(n, 1, func(UnitID) bool { return true }) {
 			s.come[n] = yes
@@ -87,7 +95,7 @@ func (s *relocator) roomMakers(candidates, movable []UnitID) (lists [][]UnitID, 
 	if enough := w == nil || w.enough(); enough || s.ask.mode == Preempt { // which may have more go than candidates
 		w, hope = nil, enough
 	} else {
-		leaves := func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.units[id].Tasks[0].Shape) }
+		leaves := func(id UnitID) bool { return !s.room.alone(id) || w.takes(s.room.state[id].shape) }
 		may = func(n int32) bool { return s.mayCome(n) && s.mayTake(n, 1, leaves) }
 	}
 	var nodes []int32
@@ -113,8 +121,8 @@ type without struct {
 	candidates []UnitID
 	nodes      []int32 // on which they stand
 	goes       unitSet // nil is that they are marked
-	known      map[placement.Shape]bool
-	missing    int // see enough
+	known      []asked // by shape: what takes has found out
+	missing    int     // see enough
 	counted    map[slotKey]int64
 	gone       []UnitID // scratch of each
 }
@@ -172,21 +180,23 @@ func (w *without) mayGain(n int32, gone []UnitID) bool {
 // takes says whether some node would take a task of the shape: one that does now, or one
 // on which a candidate stands.
 func (w *without) takes(shape placement.Shape) bool {
-	takes, asked := w.known[shape]
-	if asked {
-		return takes
+	if more := int(shape) + 1 - len(w.known); more > 0 {
+		w.known = append(w.known, make([]asked, more)...)
 	}
-	if takes = w.findsPlace(shape); !takes {
+	if known := w.known[shape]; known != notAsked {
+		return known == yes
+	}
+	takes := w.findsPlace(shape)
+	if !takes {
 		admissible := func(n int32, _ []UnitID) bool { return w.room.Index.Admissible(shape, n) }
 		w.each(admissible, func(n int32) bool {
 			takes = w.room.Index.RoomOn(shape, n) > 0
 			return !takes
 		})
 	}
-	if w.known == nil {
-		w.known = make(map[placement.Shape]bool)
+	if w.known[shape] = no; takes {
+		w.known[shape] = yes
 	}
-	w.known[shape] = takes
 	return takes
 }
 

@@ -273,7 +273,7 @@ func cannotClear(s *search, n int32) bool {
 	var ignored Refusal
 	s.here = s.here[:0]
 	for _, id := range r.byNode[n] {
-		if r.fixed(s.ask, id, &ignored) && s.findsPlace(r.units[id].Tasks[0].Shape) {
+		if r.fixed(s.ask, id, &ignored) && s.findsPlace(r.state[id].shape) { // each is alone
 			s.here = append(s.here, id)
 		}
 	}

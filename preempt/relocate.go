@@ -85,7 +85,7 @@ func (p *Proposal) victims() []Justification {
 type relocator struct {
 	*search
 	sizes []int64 // scratch of mostOf
-	come  []int8  // by node: see mayCome
+	come  []asked // by node: see mayCome
 }
 
 // places tries the places for the preemptor where units may move: a place is
@@ -307,8 +307,10 @@ func sortMoverSets(r *Evaluator, sets []moverSet) {
 	}
 	r.scratch.ranks = rank
 	slices.SortFunc(sets, func(x, y moverSet) int { // those that are equal are the same
-		return cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running),
-			slices.CompareFunc(y.ids, x.ids, func(a, b UnitID) int { return cmp.Compare(rank[a], rank[b]) }))
+		if c := cmp.Or(cmp.Compare(x.gpus, y.gpus), cmp.Compare(x.running, y.running)); c != 0 {
+			return c
+		}
+		return slices.CompareFunc(y.ids, x.ids, func(a, b UnitID) int { return cmp.Compare(rank[a], rank[b]) })
 	})
 }
 

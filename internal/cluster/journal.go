@@ -46,7 +46,7 @@ func (j *Journal) Keep(w *World, i int32) {
 // clone is a copy that shares nothing that changes.
 func (l *Live) clone() Live {
 	out := *l
-	out.Held, out.Asks, out.Dense, out.Standing = slices.Clone(l.Held), slices.Clone(l.Asks), nil, nil
+	out.Held, out.Asks, out.growth = slices.Clone(l.Held), slices.Clone(l.Asks), nil
 	return out
 }
 

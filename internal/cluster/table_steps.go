@@ -113,16 +113,33 @@ func (w Booking) noteGrowth(i int32, seats []Seat, first int) {
 		return
 	}
 	l := &w.Live[k.Live]
-	if l.Standing == nil {
-		l.Standing, first = gang.NewStanding(w.Pools[w.FormOf(k, k.Current).Pool].Topology, d.Gang), 0
+	g := l.grows()
+	if g.standing == nil {
+		g.standing, first = gang.NewStanding(w.Pools[w.FormOf(k, k.Current).Pool].Topology, d.Gang), 0
 	}
 	for at := first; at < len(seats); at++ {
-		l.Standing.Add(w.HeldIn(k, &seats[at].TaskPlace))
+		g.standing.Add(w.HeldIn(k, &seats[at].TaskPlace))
 	}
 }
 
+// Standing is where all of a workload stands that has grown under constraints, nil where that is not known.
+func (l *Live) Standing() *gang.Standing {
+	if l.growth == nil {
+		return nil
+	}
+	return l.growth.standing
+}
+
+// grows is what is known of a workload of which rows come one after the other.
+func (l *Live) grows() *growth {
+	if l.growth == nil {
+		l.growth = new(growth)
+	}
+	return l.growth
+}
+
 // forgetGrowth forgets what is only known of rows that come one after the other.
-func (l *Live) forgetGrowth() { l.Dense, l.Standing = nil, nil }
+func (l *Live) forgetGrowth() { l.growth = nil }
 
 // ForgetGrowth forgets where rows of a workload stand, as some stand elsewhere now.
 func (w Booking) ForgetGrowth(i int32) {
@@ -135,11 +152,15 @@ func (w Booking) ForgetGrowth(i int32) {
 // numbered without a gap, see nextIndex.
 func (w Booking) NextIndices(i, set, n int32) (next []int32, known bool) {
 	k := &w.Works[i]
-	if k.Live < 0 || w.Live[k.Live].Dense == nil || w.Live[k.Live].Dense[set] < 0 {
+	if k.Live < 0 || w.Live[k.Live].growth == nil {
+		return nil, false
+	}
+	dense := w.Live[k.Live].growth.dense
+	if dense == nil || dense[set] < 0 {
 		return nil, false
 	}
 	for at := range n {
-		next = append(next, w.Live[k.Live].Dense[set]+at)
+		next = append(next, dense[set]+at)
 	}
 	return next, true
 }
@@ -331,19 +352,20 @@ func (w Booking) nextIndex(k *Work, seats []Seat, set int32) int32 {
 		return seats[n-1].Index + 1
 	}
 	l := &w.Live[k.Live]
-	if l.Dense == nil {
-		l.Dense = w.NewCounts(len(l.Held))
+	g := l.grows()
+	if g.dense == nil {
+		g.dense = w.NewCounts(len(l.Held))
 		for at := range seats {
-			l.Dense[seats[at].Set]++
+			g.dense[seats[at].Set]++
 		}
 		for at := range seats {
-			if s := &seats[at]; s.Index >= l.Dense[s.Set] {
-				l.Dense[s.Set] = None // and never less than one
+			if s := &seats[at]; s.Index >= g.dense[s.Set] {
+				g.dense[s.Set] = None // and never less than one
 			}
 		}
 	}
-	if n := l.Dense[set]; n >= 0 {
-		l.Dense[set]++
+	if n := g.dense[set]; n >= 0 {
+		g.dense[set]++
 		return n
 	}
 	used := make([]bool, len(seats)+1)

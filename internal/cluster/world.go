@@ -285,12 +285,17 @@ type Live struct {
 	Claimed  int32         // how many of held are claimed
 	Leaving  int32         // terminating tasks that wait again (S5)
 	Counted  bool          // charged as a running workload (Q10)
-	// Dense is per pod set how many tasks there are where they are numbered without a
+	growth   *growth       // nil unless it has come to have more than one row, one after the other
+}
+
+// A growth is what is known of a workload of which rows come one after the other.
+type growth struct {
+	// dense is per pod set how many tasks there are where they are numbered without a
 	// gap, and none where they are not; nil until asked.
-	Dense []int32
-	// Standing is where all of it stands, of what has grown under constraints since it was last
+	dense []int32
+	// standing is where all of it stands, of what has grown under constraints since it was last
 	// changed otherwise; nil of all else.
-	Standing *gang.Standing
+	standing *gang.Standing
 }
 
 // Status is where a workload stands in this solve.

@@ -39,8 +39,8 @@ func (s reprieving) beside(i int32, d *cluster.Definition, unit gang.Unit) gang.
 		return gang.Siblings{}
 	}
 	var out gang.Siblings
-	if k := &s.world.Works[i]; k.Live >= 0 && s.world.Live[k.Live].Standing != nil {
-		out.Standing = s.world.Live[k.Live].Standing
+	if k := &s.world.Works[i]; k.Live >= 0 && s.world.Live[k.Live].Standing() != nil {
+		out.Standing = s.world.Live[k.Live].Standing()
 	} else {
 		out.Held = s.world.HeldBy(i)
 	}
