@@ -473,7 +473,7 @@ func (v *promising) names(p *promised) {
 }
 
 // hasPlace says whether a task has a place when the plan has been carried out.
-func (v *verifier) hasPlace(task taskName) bool {
+func (v *promising) hasPlace(task taskName) bool {
 	_, has := v.tasks[task]
 	return has
 }
