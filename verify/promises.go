@@ -383,9 +383,11 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 		one.overran = micros(was.Since) + 1
 	}
 	one.until = v.endOfStarted(w.source, f.queue, done).by(w.cut)
-	if was != nil { // also outside its pool: its queue has the use of it until then (S7)
+	last := one.until.predicted // that it runs until, at most
+	if was != nil {             // also outside its pool: its queue has the use of it until then (S7)
 		other := v.endAmong(w.source, f.queue, was, done)
-		if one.fresh {
+		if last = other.predicted; one.fresh {
+			last = max(last, one.until.predicted)
 			other.predicted, other.sure = min(other.predicted, one.until.predicted), min(other.sure, one.until.sure)
 		}
 		one.until = other
@@ -396,8 +398,8 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one.until.predicted = f.queue.pool.rounded(one.until.predicted)
 	v.stands[node] = append(v.stands[node], one)
 	v.lasts[w.source.ID] = max(v.lasts[w.source.ID], one.until.predicted)
-	if first, some := v.goes[w.source.ID]; !some || one.until.predicted < first {
-		v.goes[w.source.ID] = one.until.predicted
+	if first, some := v.goes[w.source.ID]; !some || last < first {
+		v.goes[w.source.ID] = last
 	}
 }
 
@@ -473,7 +475,7 @@ func (v *promising) names(p *promised) {
 }
 
 // hasPlace says whether a task has a place when the plan has been carried out.
-func (v *verifier) hasPlace(task taskName) bool {
+func (v *promising) hasPlace(task taskName) bool {
 	_, has := v.tasks[task]
 	return has
 }

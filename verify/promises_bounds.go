@@ -397,7 +397,13 @@ func (v *promising) keptOf(w *verifiedWorkload) *promised {
 	}
 	f := w.forms[was.Form]
 	p := &promised{workload: w, form: f, from: max(micros(was.At), v.at), gathers: was.Rule == allot.ByGathering}
-	p.to = f.queue.pool.rounded(after(p.from, lastingOf(w.source, f.queue, len(was.Tasks)+w.active).expected))
+	held := 0 // of a gang of which a part was left
+	for i := range w.source.Tasks {
+		if w.source.Tasks[i].Phase != allot.Terminating {
+			held++
+		}
+	}
+	p.to = f.queue.pool.rounded(after(p.from, lastingOf(w.source, f.queue, len(was.Tasks)+held).expected))
 	for _, t := range was.Tasks {
 		if set := f.set(t.PodSet); set >= 0 && !v.gone(w, was.Form, t) {
 			p.tasks = append(p.tasks, plannedTask{place: t, request: &f.PodSets[set].Request, node: v.nodes[t.Node]})

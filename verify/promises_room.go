@@ -142,7 +142,7 @@ func (v *promising) gathered(p *promised) {
 	first, message := int64(forever), ""
 	for _, n := range p.nodes {
 		for _, now := range v.changesOn(n, p.from, first) {
-			if list := v.overfullAt(p, n, now, func(one *standing) bool { return one.workload == p.workload }); len(list) > 0 && (now < first || message == "") {
+			if list := v.overfullAt(p, n, now, func(one *standing) bool { return one.workload == p.workload && one.until.predicted > now }); len(list) > 0 && (now < first || message == "") {
 				first, message = now, list[0].message
 			}
 		}

@@ -115,7 +115,7 @@ func (v *promising) reach(p *promised) names {
 		w, next := v.workloads[id], v.ofNames[id]
 		switch {
 		case w == nil:
-		case next != nil && next.to <= p.from:
+		case next != nil && next.to <= p.from && v.lasts[id] <= p.from:
 			p.reach.add(w.waitedFor)
 			p.reach.addAll(v.reach(next))
 		case next == nil && v.lasts[id] <= p.from:

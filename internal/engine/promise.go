@@ -273,11 +273,15 @@ func (s promising) window(p *promise) {
 
 // changed notes that what is held has changed so that somebody may be served who was not.
 func (s promising) changed() {
-	fresh := s.isFresh()
+	fresh, on := s.isFresh(), &s.promises.standersOn
+	listed := on.changes == s.pool.Changes+1
 	s.forgoing().free()
 	s.pool.Changes++
 	if fresh {
 		s.promises.at = s.pool.Changes + 1
+	}
+	if listed { // all stand where they did
+		on.changes = s.pool.Changes + 1
 	}
 	s.decision.Changed, s.decision.Again = true, true
 }

@@ -141,6 +141,10 @@ func (s *seeker) leavesOthers() bool {
 		return true
 	}
 	surely, ends, alone := s.surely(p), s.until(p), s.isAlone()
+	if !alone && s.of(p.work) == nil { // their queues count it too
+		s.promises.add(p)
+		defer s.promises.remove(p)
+	}
 	return !slices.ContainsFunc(s.promises.list, func(other *promise) bool {
 		return other != p && other.at >= ends && other.at < surely && len(s.promises.profile.Held(other.work)) > 0 &&
 			!(alone && !share(other, p)) && // it has nothing to do with that one
@@ -165,8 +169,10 @@ func (s *seeker) stoodBeside(other *promise) bool {
 	if known {
 		return stood
 	}
+	at := s.p.at
+	s.p.at = s.had[0].From // when it is held
 	stood = s.standsBeside(other, s.p, s.had)
-	if s.isApart(other) {
+	if s.p.at = at; s.isApart(other) {
 		s.apart[apartKey{other, s.p.entitled}] = stood
 		return stood
 	}

@@ -22,7 +22,7 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	switch {
 	case p.lost || s.isClosed(p):
 		v.Code = cluster.PlaceGone
-	case !s.admittedIn(was, s.promises.profile.Round(cluster.TimeAfter(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
+	case s.binds(f, s.chargeOf(p)) && !s.admittedIn(was, s.promises.profile.Round(cluster.TimeAfter(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
 		s.during(was, func(other *promise) bool { return other != p }, func() {
 			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), s.chargeOf(p), f.NonPreemptible); len(shortfalls) > 0 {
 				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])

@@ -190,10 +190,10 @@ func (s *awaiting) imply(work int32) {
 	}
 }
 
-// lastOf is until when a workload has anything, or is promised it.
+// lastOf is until when a workload has anything, or is promised it: what is left of a gang has both.
 func (s *awaiting) lastOf(i int32) (last int64) {
 	if p := s.of(i); p != nil {
-		return s.until(p)
+		last = s.until(p)
 	}
 	ends := endings{World: s.world}
 	for at := range s.world.Room.Seats[i] {
