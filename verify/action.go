@@ -229,7 +229,9 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 }
 
 // endsForNobody says whether a reason is one for which what runs, or has and claims, goes whoever comes.
-func endsForNobody(code allot.Code) bool { return code == allot.ReservationBegan || code == allot.StaleGang }
+func endsForNobody(code allot.Code) bool {
+	return code == allot.ReservationBegan || code == allot.StaleGang
+}
 
 // giveUp checks that a task's place is lost and takes it away.
 func (v *verifier) giveUp(a *allot.Action, w *verifiedWorkload, t plannedTask) {

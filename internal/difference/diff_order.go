@@ -92,8 +92,8 @@ func cheapest(moves []int32, cost []int64) int32 {
 func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
 	order, cut := w.orderMoves(moves)
-	for at := w.breaksUp(d, moves, cut); at >= 0; at = w.breaksUp(d, moves, cut) {
-		moves = w.joined(d, moves, at)
+	for at := breaksUp(w.World, d, moves, cut); at >= 0; at = breaksUp(w.World, d, moves, cut) {
+		moves = joined(w.World, d, moves, at)
 		order, cut = w.orderMoves(moves)
 	}
 	if len(cut) == 0 && len(order) == to-from { // as mostly
@@ -138,14 +138,14 @@ func (w Difference) orderMoves(moves []cluster.Action) (order, cut []int32) {
 
 // breaksUp is a move that is cut of a workload of which more moves, and which has less than its minimum without what
 // leaves; none is −1.
-func (w Difference) breaksUp(d *cluster.Decision, moves []cluster.Action, cut []int32) int {
+func breaksUp(w *cluster.World, d *cluster.Decision, moves []cluster.Action, cut []int32) int {
 	for _, at := range cut {
 		a := &moves[at]
 		if !slices.ContainsFunc(moves, func(b cluster.Action) bool { return b.Work == a.Work && b.Moved != a.Moved }) {
 			continue
 		}
 		definition := w.Definition(&w.Works[a.Work], a.Form)
-		held := heldInPlace(w.World, a.Work, definition)
+		held := heldInPlace(w, a.Work, definition)
 		for i := range moves {
 			if b := &moves[i]; b.Work == a.Work && b.Moved != a.Moved {
 				for _, t := range goneBy(d, b) {
@@ -161,7 +161,7 @@ func (w Difference) breaksUp(d *cluster.Decision, moves []cluster.Action, cut []
 }
 
 // joined has all that moves of the workload of one move go at once (M6), told for whom that asks the most (C3).
-func (w Difference) joined(d *cluster.Decision, moves []cluster.Action, at int) (out []cluster.Action) {
+func joined(w *cluster.World, d *cluster.Decision, moves []cluster.Action, at int) (out []cluster.Action) {
 	all := moves[at]
 	var placed, gone []cluster.TaskPlace
 	for i := range moves {
@@ -172,7 +172,7 @@ func (w Difference) joined(d *cluster.Decision, moves []cluster.Action, at int) 
 		}
 		placed, gone = append(placed, d.Placed[b.From:b.To]...), append(gone, goneBy(d, b)...)
 		all.After = append(slices.Clip(all.After), b.After...)
-		if w.askedBy(b) > w.askedBy(&all) {
+		if askedBy(w, b) > askedBy(w, &all) {
 			all.Taking, all.Code = b.Taking, b.Code
 		}
 	}
@@ -184,7 +184,7 @@ func (w Difference) joined(d *cluster.Decision, moves []cluster.Action, at int) 
 }
 
 // askedBy is what the workload asks for which one moves, of the first resource.
-func (w Difference) askedBy(a *cluster.Action) int64 {
+func askedBy(w *cluster.World, a *cluster.Action) int64 {
 	if a.Taking == 0 || w.Room.Takings[a.Taking-1].Preemptor < 0 {
 		return 0
 	}
@@ -217,7 +217,7 @@ func (w Difference) reclaimersFirst(d *cluster.Decision, from int, moves []clust
 func (w Difference) costToLeave(a *cluster.Action) int64 {
 	const breaks, ends, strands = 1 << 32, 1 << 48, 1 << 49
 	cost := int64(a.To - a.From)
-	if w.staysBelowMinimum(a) {
+	if staysBelowMinimum(w.World, a) {
 		cost += strands
 	}
 	if standsBefore(w, a.Work) > cost {
@@ -230,7 +230,7 @@ func (w Difference) costToLeave(a *cluster.Action) int64 {
 }
 
 // staysBelowMinimum says whether the workload of an action has less than its minimum in the end.
-func (w Difference) staysBelowMinimum(a *cluster.Action) bool {
+func staysBelowMinimum(w *cluster.World, a *cluster.Action) bool {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
 	held := make([]int32, len(definition.Sets))
 	for at := range w.Room.Seats[a.Work] {
