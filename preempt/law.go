@@ -279,7 +279,7 @@ func (a *ask) lasts(r *Evaluator, u *Unit) bool {
 // LQ without; and who is protected by quota, and preempts for one resource while its leaf is below LQ in another (R11).
 func comesBack(r *Evaluator, a *ask, id UnitID) bool {
 	u := &r.state[id]
-	if !a.byShare() || r.Scope == NoPreemption {
+	if r.Scope == NoPreemption || !a.byShare() {
 		return false
 	}
 	below := u.protection == byQuota && slices.ContainsFunc(r.charged(id), func(held quota.Amount) bool {
