@@ -94,9 +94,10 @@
 // protected unit of its leaf is taken. By share a second protected unit of a leaf is taken only
 // if the leaf kept LQ though those that are out preempted what of lower priority is left of it, of
 // which no more counts than the smallest that is out: a leaf that comes below LQ by that would reclaim by
-// quota what it has lost. Nor does by share a unit go as long as work of lower priority of its leaf that it might
-// preempt runs with something above its minimum, and would be within LQ with the minimum alone: that would reclaim
-// by quota what it has lost, and what is above it would be taken once more. The sets of protected units are those
+// quota what it has lost. Nor does by share a unit go as long as work of lower priority of its leaf is left that it might
+// preempt, if that runs with something above its minimum, and would be within LQ with the minimum alone, or if the unit is
+// protected by quota, and the leaf would be below LQ in something without it: then that work, or the unit, would
+// reclaim by quota what it has lost, and all begin again (M5). The sets of protected units are those
 // before the reclaim. As LQ ≤ LF a workload that may reclaim by quota does so.
 //
 // Preemption: every victim is of strictly lower priority and of the same leaf,

@@ -213,7 +213,7 @@ func (r *harmRun) mayReclaim(u int) bool {
 	if r.over(side, u) < r.needed() {
 		return false
 	}
-	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) || r.passesOn(u) || r.bringsBackAPart(u) {
+	if r.policy.straddle == preempt.Spare && !r.staysAtLine(side, u) || r.passesOn(u) || r.comesBack(u) {
 		return false
 	}
 	excess := r.excess(u)
@@ -357,20 +357,24 @@ func (r *harmRun) lasts(u int) bool {
 	return false
 }
 
-// bringsBackAPart says whether by share a unit goes while work of lower priority of its leaf has steps above its
-// minimum, and would be within LQ with the minimum alone (R9).
-func (r *harmRun) bringsBackAPart(u int) bool {
+// comesBack says whether by share a unit goes while work of lower priority of its leaf is left that has steps above its
+// minimum, and would be within LQ with the minimum alone; or any, where the unit is protected by quota, and
+// its leaf below LQ in something without it (R9).
+func (r *harmRun) comesBack(u int) bool {
 	if r.kind != harmByShare || r.policy.scope == preempt.NoPreemption {
 		return false
 	}
 	v, of := &r.units[u], &r.queues[r.units[u].leaf]
+	held, below := r.use(r.gone).all[v.leaf], false
+	for i := range held {
+		below = below || r.quotaSafe&(1<<u) != 0 && v.amount[i] > 0 && held[i]-v.amount[i] < of.LQ[i]
+	}
 	for x := range r.units {
 		w := &r.units[x]
-		steps := unitsOf(r.above[x] &^ r.gone)
-		if w.leaf != v.leaf || w.priority >= v.priority || w.nonPreemptible || w.step > 0 || r.gone&(1<<x) != 0 || len(steps) == 0 {
+		if w.leaf != v.leaf || w.priority >= v.priority || w.nonPreemptible || r.gone&(1<<x) != 0 {
 			continue
 		}
-		use, asked, within := r.use(r.gone).all[v.leaf], false, true
+		steps, use, asked, within := unitsOf(r.above[x]&^r.gone), held, false, true
 		for i := range use {
 			for _, step := range steps {
 				use[i] -= r.units[step].amount[i]
@@ -378,7 +382,7 @@ func (r *harmRun) bringsBackAPart(u int) bool {
 			asked = asked || r.counts(x, i)
 			within = within && (w.amount[i] == 0 || use[i] <= of.LQ[i])
 		}
-		if asked && within {
+		if asked && (below || within && w.step == 0 && len(steps) > 0) {
 			return true
 		}
 	}

@@ -198,7 +198,7 @@ func (r *Evaluator) judge(a *ask, id UnitID) verdict {
 	if !r.mayTake(a, id) || r.Straddle == Spare && !r.staysOver(a, side, r.charged(id)) {
 		return unlawful
 	}
-	if !r.entitled(a, own) || comesBackInPart(r, a, id) {
+	if !r.entitled(a, own) || comesBack(r, a, id) {
 		return notYet
 	}
 	if a.byShare() && !r.ratio(side).Exceeds(r.saturation(own, a.Asks), r.MarginMilli) {
@@ -274,16 +274,19 @@ func (a *ask) lasts(r *Evaluator, u *Unit) bool {
 	return false
 }
 
-// comesBackInPart says whether a unit that went by share might preempt some work of lower priority that goes
-// with what is above its minimum, and that would be within LQ without: its queue would reclaim by quota for the minimum
-// what a reclaim by share has taken, and what is above that would come back once more as excess (M5).
-func comesBackInPart(r *Evaluator, a *ask, id UnitID) bool {
+// comesBack says whether a unit that went by share, or work of lower priority that it then preempts, would reclaim by
+// quota what the reclaim by share has taken (M5). So would work that goes with what is above its minimum, and is within
+// LQ without; and who is protected by quota, and preempts for one resource while its leaf is below LQ in another (R11).
+func comesBack(r *Evaluator, a *ask, id UnitID) bool {
 	u := &r.state[id]
-	if !a.byShare() || r.Scope == NoPreemption || r.stepsIn[u.leaf] == 0 {
+	if r.Scope == NoPreemption || !a.byShare() {
 		return false
 	}
-	return slices.ContainsFunc(lowerThan(r, r.inLeaf(u.leaf), u.priority), func(other UnitID) bool {
-		return r.units[other].Step == 0 && !r.state[other].taken && holdsShort(r, a, other) && fitsWithoutSteps(r, other)
+	below := u.protection == byQuota && slices.ContainsFunc(r.charged(id), func(held quota.Amount) bool {
+		return r.divides(held.Resource) && held.Value > 0 && r.use(u.leaf, held.Resource)-held.Value < r.lineOf(u.leaf, held.Resource, false)
+	})
+	return (below || r.stepsIn[u.leaf] > 0) && slices.ContainsFunc(lowerThan(r, r.inLeaf(u.leaf), u.priority), func(other UnitID) bool {
+		return !r.state[other].taken && holdsShort(r, a, other) && (below || r.units[other].Step == 0 && fitsWithoutSteps(r, other))
 	})
 }
 

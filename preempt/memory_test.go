@@ -417,6 +417,30 @@ func TestMemoryOfWhoMayGo(t *testing.T) {
 	lifeOf(text+" | wait a/w gpu=5 tasks=2 like=4").alikeTake(t, byQuota, []string{"b4+0", "b3+0"}, []string{"b6+0", "b5+0"})
 }
 
+// That those on a node are too few is kept only where they were so with all of them gone: p1 and p2 would be just enough, and
+// as long as y is out b is one GPU beyond its line, so that only one of them may go (R9); once y runs both may.
+func TestMemoryOfWhoAreTooFew(t *testing.T) {
+	l := lifeOf(`nodes 2 1 1 | queue a quota=2 | queue b quota=2 share=2
+		run b/p1 gpu=1 on=0 admitted=1 | run b/p2 gpu=1 on=0 admitted=2 | run b/x gpu=1 on=1 admitted=3
+		run b/y gpu=1 on=2 admitted=4 | wait a/w gpu=2`)
+	y := *l.room.Unit(l.alive[3])
+	l.evict(t, l.alive[3])
+	if p, _, found := l.room.Find(l.preemptor, byQuota); found {
+		t.Fatalf("takes %v", namesOf(l.scene, l.room, &p))
+	}
+	if err := l.index.Take(y.Tasks[0].Shape, y.Tasks[0].Place); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.tree.Charge(int(y.Leaf), y.Charge, y.NonPreemptible); err != nil {
+		t.Fatal(err)
+	}
+	l.alive = append(l.alive, l.room.Add(y))
+	p, _, _ := l.room.Find(l.preemptor, byQuota)
+	if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, []string{"p1+0", "p2+0"}) {
+		t.Errorf("takes %v", got)
+	}
+}
+
 // Of what is found out anew again and again the steps are counted once.
 func TestMemoryCountsOnce(t *testing.T) {
 	text := "nodes" + strings.Repeat(" 3", 14) + " | queue a quota=9 | queue b quota=9"

@@ -275,7 +275,7 @@ func (s *search) fate(id UnitID) Fate {
 	case turns:
 		return MarginHolds
 	case notYet:
-		if comesBackInPart(r, a, id) {
+		if comesBack(r, a, id) {
 			return Protected
 		}
 		return OwnSideFull

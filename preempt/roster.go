@@ -374,9 +374,9 @@ func (r *roster) alone(id UnitID) bool {
 }
 
 // judgedAlike says whether two units of a leaf are judged alike as the first to go: they
-// share what they are charged, what protects them, and where it counts their priority.
+// share what they are charged, what protects them, and their priority.
 func (r *roster) judgedAlike(x, y UnitID) bool {
 	a, b := &r.state[x], &r.state[y]
 	return a.charge == b.charge && a.protection == b.protection && a.byClass == b.byClass && a.inClass == b.inClass && (a.bars|b.bars)&budgeted == 0 &&
-		(r.stepsIn[a.leaf] == 0 || a.priority == b.priority)
+		a.priority == b.priority
 }

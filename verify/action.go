@@ -39,7 +39,7 @@ func (v *verifier) action(i int, a *allot.Action) {
 		v.start(at, a, w, tasks)
 	case a.Kind == allot.Move:
 		v.move(at, a, w, tasks)
-	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && (takes(a.Reason.Code, allot.Unclaim, false) || a.Reason.Code == allot.ReservationBegan):
+	case a.Kind == allot.Evict, a.Kind == allot.Shrink, a.Kind == allot.Unclaim && (takes(a.Reason.Code, allot.Unclaim, false) || endsForNobody(a.Reason.Code)):
 		v.takeAway(at, a, w, tasks)
 	case a.Kind == allot.Displace, a.Kind == allot.Unclaim:
 		for _, t := range tasks {
@@ -226,6 +226,11 @@ func (v *verifier) startClaim(w *verifiedWorkload, t plannedTask, claim verified
 		}
 	}
 	return true
+}
+
+// endsForNobody says whether a reason is one for which what runs, or has and claims, goes whoever comes.
+func endsForNobody(code allot.Code) bool {
+	return code == allot.ReservationBegan || code == allot.StaleGang
 }
 
 // giveUp checks that a task's place is lost and takes it away.

@@ -38,7 +38,7 @@ func (v *verifier) victim(at spot, a *allot.Action, w *verifiedWorkload) {
 	w.disturbed = w.disturbed || a.Kind != allot.Move && a.Reason.Code != allot.Consolidated
 	f := &w.forms[w.form]
 	switch code := a.Reason.Code; {
-	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move):
+	case code == allot.StaleGang && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move || a.Kind == allot.Unclaim):
 		v.stale(at, a, w)
 		return
 	case code == allot.ReservationBegan && (a.Kind == allot.Evict || a.Kind == allot.Shrink || a.Kind == allot.Move || a.Kind == allot.Unclaim):
@@ -315,6 +315,8 @@ func (v *verifier) stale(at spot, a *allot.Action, w *verifiedWorkload) {
 		v.failAt(at, ruleGang, "a gang may run below its minimum for ever")
 	case !v.partialFor(w, grace):
 		v.failAt(at, ruleGang, "%q has not run below its minimum for %s seconds", a.Workload, grace)
+	case a.Kind == allot.Unclaim && slices.ContainsFunc(a.Tasks, func(t allot.Placement) bool { return !begunIn(w, taskName{a.Workload, t.PodSet, t.Index}) }):
+		v.failAt(at, ruleGang, "%q gives up claims of what has not run", a.Workload)
 	}
 	if len(f.PodSets) > 1 || w.places == 0 {
 		return

@@ -348,7 +348,9 @@ func (w Difference) figure(t *cluster.Taking, form int16, gone []cluster.TaskPla
 	if c.Subtree < 0 || c.Resource < 0 {
 		return
 	}
-	c.After = c.Before - w.amountOf(t.Work, form, gone, c.Resource)
+	lost := w.amountOf(t.Work, form, gone, c.Resource)
+	c.Before = max(c.Before, lost) // what went by itself may have been back when the rest was taken
+	c.After = c.Before - lost
 	if itself {
 		gain := w.gainOf(t.Preemptor, c.Resource, c.OwnAfter-c.OwnBefore)
 		if in := w.Pools[t.Pool].Tree.Use(int(c.PreemptorSubtree), int(c.Resource)); gain > c.OwnAfter-c.OwnBefore && c.OwnBefore+gain > in {

@@ -91,24 +91,12 @@ func cheapest(moves []int32, cost []int64) int32 {
 // it was within its entitlement (R1).
 func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
-	of := make(map[int32][]int32, len(moves))
-	for i := range moves {
-		of[moves[i].Work] = append(of[moves[i].Work], int32(i))
+	order, cut := w.orderMoves(moves)
+	for at := breaksUp(w.World, d, moves, cut); at >= 0; at = breaksUp(w.World, d, moves, cut) {
+		moves = joined(w.World, d, moves, at)
+		order, cut = w.orderMoves(moves)
 	}
-	waits, cost := make([][]int32, len(moves)), make([]int64, len(moves))
-	for i := range moves {
-		a := &moves[i]
-		for _, other := range a.After {
-			for _, at := range of[other] {
-				if other != a.Work {
-					waits[i] = append(waits[i], at)
-				}
-			}
-		}
-		cost[i] = w.costToLeave(a)
-	}
-	order, cut := sequence(waits, cost)
-	if len(cut) == 0 { // as mostly
+	if len(cut) == 0 && len(order) == to-from { // as mostly
 		for n, i := range order {
 			d.Actions[from+n] = moves[i]
 		}
@@ -125,6 +113,83 @@ func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 		rest = append(rest, moves[i])
 	}
 	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, first, starts, later)
+}
+
+// orderMoves says in which order moves go, and which of them are cut.
+func (w Difference) orderMoves(moves []cluster.Action) (order, cut []int32) {
+	of := make(map[int32][]int32, len(moves))
+	for i := range moves {
+		of[moves[i].Work] = append(of[moves[i].Work], int32(i))
+	}
+	waits, cost := make([][]int32, len(moves)), make([]int64, len(moves))
+	for i := range moves {
+		a := &moves[i]
+		for _, other := range a.After {
+			for _, at := range of[other] {
+				if other != a.Work {
+					waits[i] = append(waits[i], at)
+				}
+			}
+		}
+		cost[i] = w.costToLeave(a)
+	}
+	return sequence(waits, cost)
+}
+
+// breaksUp is a move that is cut of a workload of which more moves, and which has less than its minimum without what
+// leaves; none is −1.
+func breaksUp(w *cluster.World, d *cluster.Decision, moves []cluster.Action, cut []int32) int {
+	for _, at := range cut {
+		a := &moves[at]
+		if !slices.ContainsFunc(moves, func(b cluster.Action) bool { return b.Work == a.Work && b.Moved != a.Moved }) {
+			continue
+		}
+		definition := w.Definition(&w.Works[a.Work], a.Form)
+		held := heldInPlace(w, a.Work, definition)
+		for i := range moves {
+			if b := &moves[i]; b.Work == a.Work && b.Moved != a.Moved {
+				for _, t := range goneBy(d, b) {
+					held[t.Set]++
+				}
+			}
+		}
+		if !definition.Gang.AtMinimum(held) {
+			return int(at)
+		}
+	}
+	return -1
+}
+
+// joined has all that moves of the workload of one move go at once (M6), told for whom that asks the most (C3).
+func joined(w *cluster.World, d *cluster.Decision, moves []cluster.Action, at int) (out []cluster.Action) {
+	all := moves[at]
+	var placed, gone []cluster.TaskPlace
+	for i := range moves {
+		b := &moves[i]
+		if b.Work != all.Work {
+			out = append(out, *b)
+			continue
+		}
+		placed, gone = append(placed, d.Placed[b.From:b.To]...), append(gone, goneBy(d, b)...)
+		all.After = append(slices.Clip(all.After), b.After...)
+		if askedBy(w, b) > askedBy(w, &all) {
+			all.Taking, all.Code = b.Taking, b.Code
+		}
+	}
+	all.After = inTurn(all.After, w.CompareIDs)
+	all.From, all.Moved = int32(len(d.Placed)), int32(len(d.From))
+	d.Placed, d.From = append(d.Placed, placed...), append(d.From, gone...)
+	all.To = int32(len(d.Placed))
+	return append(out, all)
+}
+
+// askedBy is what the workload asks for which one moves, of the first resource.
+func askedBy(w *cluster.World, a *cluster.Action) int64 {
+	if a.Taking == 0 || w.Room.Takings[a.Taking-1].Preemptor < 0 {
+		return 0
+	}
+	k := &w.Works[w.Room.Takings[a.Taking-1].Preemptor]
+	return w.Definition(k, k.Current).Demand.Of(0)
 }
 
 // reclaimersFirst parts the actions from one on into those of workloads that have reclaimed
@@ -152,7 +217,7 @@ func (w Difference) reclaimersFirst(d *cluster.Decision, from int, moves []clust
 func (w Difference) costToLeave(a *cluster.Action) int64 {
 	const breaks, ends, strands = 1 << 32, 1 << 48, 1 << 49
 	cost := int64(a.To - a.From)
-	if w.staysBelowMinimum(a) {
+	if staysBelowMinimum(w.World, a) {
 		cost += strands
 	}
 	if standsBefore(w, a.Work) > cost {
@@ -165,7 +230,7 @@ func (w Difference) costToLeave(a *cluster.Action) int64 {
 }
 
 // staysBelowMinimum says whether the workload of an action has less than its minimum in the end.
-func (w Difference) staysBelowMinimum(a *cluster.Action) bool {
+func staysBelowMinimum(w *cluster.World, a *cluster.Action) bool {
 	definition := w.Definition(&w.Works[a.Work], a.Form)
 	held := make([]int32, len(definition.Sets))
 	for at := range w.Room.Seats[a.Work] {
