@@ -96,6 +96,7 @@ type promise struct {
 	// way of what was looked for last.
 	tried, sought int64
 	soughtAll     bool
+	wentFirst     bool // what is made in this solve has made way for it, see [laying.anew]
 }
 
 // reserves says whether the pool promises anything.
@@ -387,13 +388,22 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	return s.laying().anew(p, p.at, was, cause)
 }
 
+// isLaidFirst says whether a promise that the state has is laid before one that this solve has made.
+func (s laying) isLaidFirst(p, made *promise) bool {
+	return p.was != nil && made.was == nil && s.compare(p, made) < 0 && !s.yields(p, made)
+}
+
 // anew is layElsewhere from a time on, of a promise that is told to be later than one for a cause. What was made in this
-// solve makes way for one that the state has, as those are laid first (B4).
+// solve makes way once for one that the state has, as those are laid first (B4): if it did again, two that make way each
+// for another might go round.
 func (s laying) anew(p *promise, from, was int64, cause *cluster.Verdict) (broken []*promise) {
 	s.forgoing().giveUp(p.stays)
 	p.sought = 0
+	first := !p.wentFirst
 	lifted := s.lift(func(other *promise) bool {
-		return s.yields(other, p) || p.was != nil && other.was == nil && s.compare(p, other) < 0
+		goes := first && s.isLaidFirst(p, other)
+		p.wentFirst = p.wentFirst || goes
+		return goes || s.yields(other, p)
 	})
 	gathered := p.gathers
 	found := gathered && s.gathering().gatherAgain(p)
