@@ -206,6 +206,8 @@ type turnKey struct {
 	duration       quota.Bound // where anything is promised (B5)
 	limit          quota.Bound
 	least          int64
+	fixed          bool // it ends when its work is done (B1), of which this is left
+	rest           int64
 	closed         string // what is reserved for others, and what of it is lent (B9)
 }
 
@@ -268,6 +270,7 @@ func (w *verifiedWorkload) turnKey() turnKey {
 	if f.queue.pool.policy.Reserve.Backfill != queue.NoBackfill {
 		key.duration, key.limit = w.source.Duration, w.source.TimeLimit
 		key.least = w.source.MinDuration
+		key.fixed, key.rest = w.source.FixedWork > 0, w.source.FixedWork-w.source.WorkDone
 	}
 	if len(f.closed)+len(f.lent) > 0 {
 		key.closed = fmt.Sprint(f.closed, f.lent)

@@ -231,10 +231,23 @@ func (s laying) standsInTime(p *promise, makesWay func(*promise) bool) bool {
 		}
 	}
 	p.cause = nil
-	broken := s.layBack(slices.DeleteFunc(lifted, func(other *promise) bool { return len(s.promises.profile.Held(other.work)) > 0 }), p)
+	broken := s.holdAgain(slices.DeleteFunc(lifted, func(other *promise) bool { return len(s.promises.profile.Held(other.work)) > 0 }))
 	s.changed()
 	s.eachElsewhere(broken)
 	return true
+}
+
+// holdAgain holds again what was given up for now so that several could be laid, and returns what does not stand beside
+// all of these any more.
+func (s laying) holdAgain(lifted []*promise) (broken []*promise) {
+	for _, p := range lifted {
+		if s.stands(p) {
+			s.hold(p)
+		} else {
+			broken = append(broken, p)
+		}
+	}
+	return broken
 }
 
 // layInTime has a promise that is lifted be laid when the state has it, on its places or on equal ones, if that is
