@@ -202,11 +202,21 @@ func (s laying) inTime(p *promise) bool {
 	was, before := p.at, s.asLaid()
 	stood := s.standsInTime(p, s.comesAfterKept) || slices.ContainsFunc(s.promises.list, s.isEarly) &&
 		s.standsInTime(p, func(other *promise) bool { return s.comesAfterKept(other) || s.isEarly(other) })
-	if stood && (p.at >= was || s.of(p.work) != p) { // it had to yield to one of those again
-		s.layAs(before)
-		return false
+	return stood && !s.inVain(p, was, before)
+}
+
+// inVain says whether a try has come to nothing, and undoes it then: the promise is not earlier than it was, as it had to
+// yield to one that went on for it, or one that need not yield to it is later for it than the state has it.
+func (s laying) inVain(p *promise, was int64, before asLaid) bool {
+	vain := s.of(p.work) != p || p.at >= was
+	for at, other := range before.list {
+		vain = vain || other != p && other.was != nil && !s.isLate(&before.were[at]) && !s.yields(other, p) &&
+			(s.of(other.work) != other || s.isLate(other))
 	}
-	return stood
+	if vain {
+		s.layAs(before)
+	}
+	return vain
 }
 
 // An asLaid is all that is promised at a moment, so that what came of a try in vain is undone: left as it came to be, those
@@ -336,8 +346,15 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	if !found {
 		laid = nil
 	}
+	var all asLaid
+	was := before.at
 	if found {
+		all = s.laying().asLaid()
+		all.were[slices.Index(all.list, p)] = before
 		s.forgoing().giveUp(before.stays)
+	}
+	if before.gathers {
+		was = placement.Never
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
@@ -349,5 +366,5 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	}
 	s.forgoing().noteSought(p)
 	s.laying().allElsewhere(broken)
-	return found
+	return found && !s.laying().inVain(p, was, all)
 }
