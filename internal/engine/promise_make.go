@@ -199,10 +199,63 @@ func (s laying) inTime(p *promise) bool {
 	if s.promises.foresees || !s.isLate(p) {
 		return false
 	}
-	was := p.at
+	was, before := p.at, s.asLaid()
 	stood := s.standsInTime(p, s.comesAfterKept) || slices.ContainsFunc(s.promises.list, s.isEarly) &&
 		s.standsInTime(p, func(other *promise) bool { return s.comesAfterKept(other) || s.isEarly(other) })
-	return stood && p.at < was // it may have had to yield to one of those again
+	return stood && !s.inVain(p, was, before)
+}
+
+// inVain says whether a try has come to nothing, and undoes it then: the promise is not earlier than it was, as it had to
+// yield to one that went on for it, or one that need not yield to it is later for it than the state has it.
+func (s laying) inVain(p *promise, was int64, before asLaid) bool {
+	vain := s.of(p.work) != p || p.at >= was
+	for at, other := range before.list {
+		vain = vain || other != p && other.was != nil && !s.isLate(&before.were[at]) && !s.yields(other, p) &&
+			(s.of(other.work) != other || s.isLate(other))
+	}
+	if vain {
+		s.layAs(before)
+	}
+	return vain
+}
+
+// An asLaid is all that is promised at a moment, so that what came of a try in vain is undone: left as it came to be, those
+// that had made way for it would be tried earlier, and it in time again, by turns without end.
+type asLaid struct {
+	list, withdrawn         []*promise
+	were                    []promise
+	changed, again, restart bool
+}
+
+// asLaid notes what is promised as things stand.
+func (s laying) asLaid() (all asLaid) {
+	d := s.decision
+	all = asLaid{
+		list: slices.Clone(s.promises.list), withdrawn: slices.Clone(s.promises.withdrawn),
+		changed: d.Changed, again: d.Again, restart: d.Restart,
+	}
+	for _, p := range all.list {
+		was := *p
+		was.stays = slices.Clone(p.stays)
+		all.were = append(all.were, was)
+	}
+	return all
+}
+
+// layAs holds all again as it was noted, and nothing has changed.
+func (s laying) layAs(before asLaid) {
+	all, d := &s.promises, s.decision
+	for _, p := range slices.Clone(all.list) {
+		all.remove(p)
+	}
+	all.profile, all.tree, all.at = s.newProfile(), nil, s.pool.Changes+1
+	for at, p := range before.list {
+		*p = before.were[at]
+		all.add(p)
+		s.hold(p)
+	}
+	all.withdrawn = before.withdrawn
+	d.Changed, d.Again, d.Restart = before.changed, before.again, before.restart
 }
 
 // standsInTime is inTime of a promise for which some others make way where it need not yield to them: those that are
@@ -306,8 +359,15 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	if !found {
 		laid = nil
 	}
+	var all asLaid
+	was := before.at
 	if found {
+		all = s.laying().asLaid()
+		all.were[slices.Index(all.list, p)] = before
 		s.forgoing().giveUp(before.stays)
+	}
+	if before.gathers {
+		was = placement.Never
 	}
 	broken := s.layBack(lifted, laid)
 	if found {
@@ -319,5 +379,5 @@ func (s promising) earlier(p *promise, apart map[apartKey]bool) bool {
 	}
 	s.forgoing().noteSought(p)
 	s.laying().allElsewhere(broken)
-	return found
+	return found && !s.laying().inVain(p, was, all)
 }
