@@ -62,7 +62,7 @@ func TestBuild(t *testing.T) {
 	if page != pages[1].String() {
 		t.Error("the second build has other bytes")
 	}
-	if len(page) > 8<<20 {
+	if len(page) > 9<<20 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
 	for _, what := range []string{" src=", "http-equiv=\"refresh\"", "@import", "connect-src"} {
