@@ -46,7 +46,7 @@ var mayImport = map[string]struct {
 		standard: rootStandard,
 	},
 	// verify reads the rules anew: it shares the objects of the root, and of the
-	// children what those have as fields (see verifyCalls).
+	// children what those have as fields (see verifyCalls). Instants of the State become numbers in its times.go alone.
 	"verify": {
 		own:      []string{"", "quota", "fairshare", "queue", "placement", "gang", "preempt"},
 		standard: []string{"math/big", "time"},

@@ -2,15 +2,14 @@ package verify
 
 import (
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/quota"
 )
 
 // isEarly says whether the workload may not start yet (B1): what it runs and claims goes on.
-func isEarly(w *allot.Workload, now time.Time) bool {
-	return micros(w.NotBefore) > micros(now) && !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
+func isEarly(w *allot.Workload, s *allot.State) bool {
+	return micros(w.NotBefore) > micros(s.Now) && !slices.ContainsFunc(w.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
 }
 
 // afterGathering is the state in which those for which places have been gathered for as long as may be
@@ -29,7 +28,7 @@ func afterGathering(s *allot.State) *allot.State {
 		now := max(0, micros(s.Now))
 		held := now - micros(w.HeldSince)
 		if next := after(now, held); held > 0 && held >= seconds(maxHold(s, w)) && next < forever && next > micros(w.NotBefore) {
-			w.NotBefore = time.UnixMicro(next)
+			w.NotBefore = instant(next)
 		}
 	}
 	return &out
@@ -65,10 +64,10 @@ func notSubmitted(sets []allot.PodSet) []allot.PodSet {
 func reasonUntil(v *verifier, at reasonSpot, w *verifiedWorkload, r allot.Reason) {
 	if r.Code == allot.ProtectedUntil {
 		if !r.Until.IsZero() && micros(r.Until) <= micros(v.state.Now) { // zero is for ever
-			v.failAt(at, ruleReasons, "the protection has ended at %s", r.Until.UTC().Format(time.RFC3339))
+			v.failAt(at, ruleReasons, "the protection has ended at %s", date(r.Until))
 		}
 		v.reasonCounts(at, r)
-	} else if !isEarly(w.source, v.state.Now) || micros(r.Until) != micros(w.source.NotBefore) {
-		v.failAt(at, ruleReasons, "%q may start from %s on", w.source.ID, w.source.NotBefore.UTC().Format(time.RFC3339))
+	} else if !isEarly(w.source, v.state) || micros(r.Until) != micros(w.source.NotBefore) {
+		v.failAt(at, ruleReasons, "%q may start from %s on", w.source.ID, date(w.source.NotBefore))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
@@ -20,20 +19,6 @@ const (
 	aSecond = 1_000_000
 	aMinute = 60 * aSecond
 )
-
-// endOfTimes is from when on an end is none.
-var endOfTimes = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
-
-// micros is a time in microseconds: finer digits are dropped, and what is not set is before all times.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return -1
-	}
-	return t.UnixMicro()
-}
-
-// nowOf is the time of the state, and 1970 where none is told.
-func nowOf(s *allot.State) int64 { return max(0, micros(s.Now)) }
 
 // A lasting is how long a form takes: as is expected, which is at most its limit, and by that.
 type lasting struct{ expected, limit int64 }

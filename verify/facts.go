@@ -356,7 +356,7 @@ func (v *verifier) readWorkload(source *allot.Workload) {
 	}
 	for i := range 1 + len(source.Alternatives) {
 		f := verifiedForm{Form: formOf(source, i)}
-		if isEarly(source, v.state.Now) {
+		if isEarly(source, v.state) {
 			f.PodSets = notSubmitted(f.PodSets)
 		}
 		f.queue = v.queueOf(f.Queue, source)

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 )
@@ -33,9 +32,6 @@ func leavingFormOf(w *allot.Workload) int {
 	}
 	return w.Form
 }
-
-// isTime says whether a time may stand in a state: none, or one of the years 1970 to 9999.
-func isTime(t time.Time) bool { return t.IsZero() || t.Unix() >= 0 && t.Unix() < endOfTimes/aSecond }
 
 // namesTwice says whether a list has a device twice.
 func namesTwice(devices []int) bool {

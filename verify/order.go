@@ -217,7 +217,7 @@ type turnKey struct {
 func inTurn(v *verifier) {
 	oldest := make(map[turnKey]*verifiedWorkload) // of those that wait
 	for i := range v.plan.Pending {
-		if w := v.workloads[v.plan.Pending[i].Workload]; w != nil && w.isWhole() && !isEarly(w.source, v.state.Now) {
+		if w := v.workloads[v.plan.Pending[i].Workload]; w != nil && w.isWhole() && !isEarly(w.source, v.state) {
 			if key := w.turnKey(); oldest[key] == nil || olderThan(w, oldest[key]) {
 				oldest[key] = w
 			}
@@ -249,7 +249,7 @@ func inTurn(v *verifier) {
 	}
 	for i := range v.plan.Pending {
 		w := v.workloads[v.plan.Pending[i].Workload]
-		if w == nil || !w.isWhole() || isEarly(w.source, v.state.Now) || youngest[w.turnKey()] == nil {
+		if w == nil || !w.isWhole() || isEarly(w.source, v.state) || youngest[w.turnKey()] == nil {
 			continue
 		}
 		if other := youngest[w.turnKey()][w.tasksText()]; other != nil && olderThan(w, other) {

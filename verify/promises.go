@@ -3,7 +3,6 @@ package verify
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/queue"
@@ -221,9 +220,9 @@ func (v *promising) canBeKept(at string, p *allot.Promise) {
 	}
 	for _, t := range [...]struct {
 		name string
-		is   time.Time
-	}{{"at", p.At}, {"made", p.Made}, {"first", p.First}} {
-		if !isTime(t.is) {
+		is   bool
+	}{{"at", isTime(p.At)}, {"made", isTime(p.Made)}, {"first", isTime(p.First)}} {
+		if !t.is {
 			v.fail(at, ruleNames, "%s is not of the years 1970 to 9999", t.name)
 		}
 	}
@@ -430,7 +429,7 @@ func (v *promising) evictedAt(w *verifiedWorkload, f *verifiedForm, t verifiedTa
 // names checks that what a promise names exists, and is as much as starts at once (G1).
 func (v *promising) names(p *promised) {
 	w, r := p.workload, &p.source.Promise
-	if !w.waitsToStart() || w.active > 0 && r.Form != w.form || w.source.Ending || w.ended || isEarly(w.source, v.state.Now) {
+	if !w.waitsToStart() || w.active > 0 && r.Form != w.form || w.source.Ending || w.ended || isEarly(w.source, v.state) {
 		v.fail(p.path, rulePromises, "%q does not wait for anything that could be promised", w.source.ID)
 	}
 	if goes, holds := v.goes[w.source.ID]; holds && p.from >= goes {

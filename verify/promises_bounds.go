@@ -164,7 +164,7 @@ func (v *promising) kept() {
 	}
 	for _, w := range v.workOrder {
 		was := w.source.Reserved
-		if was == nil || told[w.source.ID] || !w.waitsToStart() || w.source.Ending || w.ended || was.Form < 0 || was.Form >= len(w.forms) || isEarly(w.source, v.state.Now) {
+		if was == nil || told[w.source.ID] || !w.waitsToStart() || w.source.Ending || w.ended || was.Form < 0 || was.Form >= len(w.forms) || isEarly(w.source, v.state) {
 			continue
 		}
 		if w.forms[was.Form].queue.pool.promises() {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 )
@@ -33,7 +32,7 @@ func (v *promising) couldBeKept(w *verifiedWorkload) bool {
 	if !f.queue.pool.promises() || v.wereTooMany(f.queue) {
 		return false
 	}
-	was.At = time.UnixMicro(max(micros(was.At), v.at)).UTC()
+	was.At = instant(max(micros(was.At), v.at))
 	p := v.promisedBy("", &allot.PlannedReservation{Workload: w.source.ID, Change: allot.PromiseMoved, Promise: was}, w, f)
 	return !v.objects(func() {
 		if v.names(p); p.unsettled {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/preempt"
@@ -171,9 +170,6 @@ func (p *promised) has(n *verifiedNode, devices []int) bool {
 		return slices.ContainsFunc(t.place.Devices, func(d int) bool { return slices.Contains(devices, d) })
 	})
 }
-
-// text is a time for people.
-func text(t int64) string { return time.UnixMicro(t).UTC().Format(time.RFC3339) }
 
 // overfullAt says what of a node is overfull at a time with what is promised of it and such as
 // stands there: while those are there whose devices another gathers, and once they have left for it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/allotsched/allot"
 	"github.com/allotsched/allot/gang"
@@ -167,8 +166,8 @@ func (q *verifiedQueue) minRuntime(reclaim bool) quota.Bound {
 // A verifiedAdmission is when the units of a workload were given their places:
 // the minimum, and each task above it.
 type verifiedAdmission struct {
-	minimum time.Time
-	above   map[taskName]time.Time
+	minimum int64 // microseconds since 1970, as those above
+	above   map[taskName]int64
 }
 
 // admissions are those of what w holds before anything is taken from it. Of a
@@ -183,7 +182,7 @@ func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 	slices.SortFunc(tasks, func(a, b allot.Task) int {
 		return cmp.Or(strings.Compare(a.PodSet, b.PodSet), cmp.Compare(a.Index, b.Index))
 	})
-	out := &verifiedAdmission{above: make(map[taskName]time.Time)}
+	out := &verifiedAdmission{above: make(map[taskName]int64)}
 	whole := w.atMinimum(heldTasks)
 	known, below := false, 0
 	for i, t := range tasks {
@@ -192,10 +191,10 @@ func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 			below = 0
 		}
 		if whole && below >= cmp.Or(ps.Min, ps.Count) && ps.Step == gang.ByOne && len(f.Groups) == 0 {
-			out.above[taskName{w.source.ID, t.PodSet, t.Index}] = t.Since
+			out.above[taskName{w.source.ID, t.PodSet, t.Index}] = micros(t.Since)
 		}
-		if !known || t.Since.Before(out.minimum) {
-			out.minimum, known = t.Since, true
+		if since := micros(t.Since); !known || since < out.minimum {
+			out.minimum, known = since, true
 		}
 	}
 	return out
@@ -203,18 +202,17 @@ func (v *verifier) admissions(w *verifiedWorkload) *verifiedAdmission {
 
 // lasted says whether the seconds have passed since then. What has no time
 // began before all times.
-func (v *verifier) lasted(since time.Time, seconds quota.Bound) bool {
-	const perSecond = 1_000_000
+func (v *verifier) lasted(since int64, seconds quota.Bound) bool {
+	now := micros(v.state.Now)
 	switch {
 	case seconds.IsUnlimited():
 		return false
-	case since.IsZero(), seconds.Amount() == 0:
+	case since < 0, seconds.Amount() == 0:
 		return true
-	case v.state.Now.IsZero():
+	case now < 0:
 		return false
 	}
-	elapsed := v.state.Now.UnixMicro() - since.UnixMicro()
-	return elapsed >= 0 && elapsed/perSecond >= seconds.Amount()
+	return now >= since && (now-since)/aSecond >= seconds.Amount()
 }
 
 // withinBudget checks, after so many running tasks of the workload have been
@@ -337,7 +335,7 @@ func (v *verifier) partialFor(w *verifiedWorkload, seconds quota.Bound) bool {
 	if w.source.PartialSince.IsZero() {
 		return seconds.Amount() == 0
 	}
-	return v.lasted(w.source.PartialSince, seconds)
+	return v.lasted(micros(w.source.PartialSince), seconds)
 }
 
 // leftPartial checks that what another was entitled to went whole (M6), and
@@ -353,7 +351,7 @@ func (v *verifier) leftPartial(w *verifiedWorkload) {
 	}
 	grace := w.forms[w.form].queue.pool.policy.StaleGangGrace
 	if grace.Given() && !grace.IsUnlimited() && sum.terminating == 0 && w.source.Owner == "" &&
-		!w.source.PartialSince.IsZero() && v.lasted(w.source.PartialSince, quota.Of(grace.Amount()+1)) {
+		!w.source.PartialSince.IsZero() && v.lasted(micros(w.source.PartialSince), quota.Of(grace.Amount()+1)) {
 		v.fail("actions", ruleGang, "%q has run below its minimum for more than %s seconds", w.source.ID, grace)
 	}
 }
