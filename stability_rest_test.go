@@ -82,11 +82,7 @@ type resting struct {
 // then; s stays as it is.
 func rest(s *allot.State, how schedule, stats *stabilityStats) (*allot.State, *restError) {
 	r := &resting{chance: rand.New(rand.NewPCG(how.seed, 5)), schedule: how, stats: stats}
-	copied, err := allot.Apply(s, &allot.Plan{Revision: s.Revision})
-	if err != nil {
-		return nil, r.broken("apply", "nothing: %v", err)
-	}
-	r.s, r.foreign, r.touched, r.anew = copied, leavingTasks(s), make(map[string]int), make(map[string]bool)
+	r.s, r.foreign, r.touched, r.anew = copyState(s), leavingTasks(s), make(map[string]int), make(map[string]bool)
 	if how.mode == appliesPart || how.mode == beginsPart {
 		r.parts = 1 + r.IntN(3)
 	}
