@@ -32,7 +32,7 @@ type promising struct {
 	// waitedFor are the workloads that promises wait for, by their numbers.
 	ofNames   map[string]*promised
 	lasts     map[string]int64
-	goes      map[string]int64 // when the first of what has a place of a workload has left
+	goes      map[string]int64 // when the first of what has a place of a workload has left, before which it may be completed
 	waitedFor []*verifiedWorkload
 	// wasLeaving is what was leaving before the plan, by node.
 	wasLeaving map[*verifiedNode][]leavingTask
@@ -397,6 +397,9 @@ func (v *promising) stand(w *verifiedWorkload, f *verifiedForm, ps *allot.PodSet
 	one.until.predicted = f.queue.pool.rounded(one.until.predicted)
 	v.stands[node] = append(v.stands[node], one)
 	v.lasts[w.source.ID] = max(v.lasts[w.source.ID], one.until.predicted)
+	if w.source.FixedWork > 0 && done <= v.at { // each task that joins would make its end a later guess
+		last = v.at
+	}
 	if first, some := v.goes[w.source.ID]; !some || last < first {
 		v.goes[w.source.ID] = last
 	}
@@ -433,7 +436,7 @@ func (v *promising) names(p *promised) {
 		v.fail(p.path, rulePromises, "%q does not wait for anything that could be promised", w.source.ID)
 	}
 	if goes, holds := v.goes[w.source.ID]; holds && p.from >= goes {
-		v.fail(p.path, rulePromises, "what is left of %q has begun to end by %s", w.source.ID, text(p.from))
+		v.fail(p.path, rulePromises, "what is left of %q has begun to end by %s, or is overdue", w.source.ID, text(p.from))
 	}
 	if p.from < v.at {
 		v.fail(p.path, ruleKept, "the time has passed")

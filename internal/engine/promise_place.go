@@ -349,7 +349,7 @@ func (s promising) together(which func(*promise) bool) (laid []promise, all bool
 func (s promising) layAtItsTime(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	before := s.spread(p, d)
-	found := s.behind().laid(p, func() (found bool) {
+	found := p.at < s.laying().goesBy(p) && s.behind().laid(p, func() (found bool) {
 		defer s.behind().onBehalfOf(p.work)()
 		s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
 		if !found || !s.admittedThere(p) {

@@ -107,13 +107,19 @@ func (s laying) completes(p *promise) bool {
 }
 
 // goesBy is when the first of what is left of a gang is predicted to end, before which a promise completes it; Never is
-// that nothing of it runs, or no end is known.
+// that nothing of it runs, or no end is known. Fixed work that is overdue is completed at no time: the guess of when it
+// ends begins anew with each task that joins (B1), and comes to be later for all that waits for that.
 func (s laying) goesBy(p *promise) int64 {
 	first := int64(cluster.Never)
 	if p.held == nil {
 		return first
 	}
-	ends := endings{World: s.world}
+	ends, times := endings{World: s.world}, &s.world.Definition(&s.world.Works[p.work], p.form).Times
+	if times.Fixed {
+		if joint := jointOf(s.world, p.work, times, false); joint.Done() <= s.world.Now {
+			return s.world.Now
+		}
+	}
 	for at := range s.world.Room.Seats[p.work] {
 		first = min(first, ends.leavesAt(p.work, &s.world.Room.Seats[p.work][at]))
 	}
