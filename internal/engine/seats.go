@@ -367,7 +367,7 @@ func limitedAt(w *cluster.World, s *cluster.Seat, times *cluster.Times) int64 {
 }
 
 // jointOf is the fixed work of a workload as all of it does it that has a place in the table, and
-// withReleased also what had one in the state.
+// withReleased also what had one in the state, or started in this solve and is out.
 func jointOf(w *cluster.World, i int32, times *cluster.Times, withReleased bool) cluster.Joint {
 	k, joint, seats := &w.Works[i], cluster.NewJoint(times.Rest), w.Room.Seats[i]
 	for at := range seats {
@@ -376,9 +376,19 @@ func jointOf(w *cluster.World, i int32, times *cluster.Times, withReleased bool)
 	if !withReleased || k.Live < 0 || w.Live[k.Live].Form != k.Current {
 		return joint
 	}
-	for _, one := range cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To) {
-		if !slices.ContainsFunc(seats, func(s cluster.Seat) bool { return s.Set == one.Set && s.Index == one.Index }) {
-			joint.Join(beganAt(w, &one), 1)
+	all := slices.Clone(seats)
+	add := func(released []cluster.Seat) {
+		for _, one := range released {
+			if !slices.ContainsFunc(all, func(s cluster.Seat) bool { return s.Set == one.Set && s.Index == one.Index }) {
+				all = append(all, one)
+				joint.Join(beganAt(w, &one), 1)
+			}
+		}
+	}
+	add(cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To))
+	for at := range w.Room.Out {
+		if o := &w.Room.Out[at]; o.Unit.Work == i {
+			add(o.Seats)
 		}
 	}
 	return joint
