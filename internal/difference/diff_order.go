@@ -183,7 +183,7 @@ func joined(w *cluster.World, d *cluster.Decision, moves []cluster.Action, at in
 	return append(out, all)
 }
 
-// askedBy is what the workload asks for which one moves, of the first resource.
+// askedBy is how many GPUs the workload asks for which one moves.
 func askedBy(w *cluster.World, a *cluster.Action) int64 {
 	if a.Taking == 0 || w.Room.Takings[a.Taking-1].Preemptor < 0 {
 		return 0

@@ -78,8 +78,8 @@ func waitingSince(k *cluster.Work, w *cluster.World) int64 {
 	return min(waitsFrom(k, w), max(w.Now, 0))
 }
 
-// waitsFrom is from when on a workload waits: what is left of a gang, since it is no more than that; now, if all that had begun of it has gone in this solve,
-// or was lost before it (S7).
+// waitsFrom is the time from which on a workload waits. What is left of a gang waits since tasks of it were lost. A workload
+// of which everything has gone in this solve, or was lost before it (S7), waits from now on.
 func waitsFrom(k *cluster.Work, w *cluster.World) int64 {
 	switch {
 	case w.Holds(k): // what is left of a gang
@@ -143,7 +143,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*promise, found bool) {
 	w := s.world
 	p = &promise{work: it.ID, form: it.Form, entitled: entitled, order: s.promises.made + 1, made: w.Now, from: s.promises.from}
-	if !s.laying().wants(p) {
+	if !s.laying().define(p) {
 		return p, nil, false
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })

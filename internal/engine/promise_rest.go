@@ -11,9 +11,9 @@ import (
 // places as a workload that starts is promised its own (B4): beside what runs, in the domain that this and the
 // constraints define (T6), and at a time at which all of that runs still.
 
-// wants has a promise be of the unit that its workload starts, or that completes what is left of it, and says whether
+// define sets what is promised: the unit that its workload starts, or that completes what is left of it. It says whether
 // there is one.
-func (s laying) wants(p *promise) bool {
+func (s laying) define(p *promise) bool {
 	w := s.world
 	k := &w.Works[p.work]
 	d := w.Definition(k, p.form)
