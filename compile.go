@@ -70,10 +70,10 @@ type pool struct {
 	sets      [][]bool                    // by set, then position
 	links     map[string][]placement.Link // by hardware
 
-	setNames [][]string               // of pod sets, by definition
-	interned map[string]int32         // definition by its encoding
-	timeless map[string]int32         // likewise the first of those that ask the same for whatever time
-	requests map[string]cluster.Shape // shape by its encoding
+	setNames [][]string                // of pod sets, by definition
+	interned map[string]int32          // definition by its encoding
+	timeless map[string]int32          // likewise the first of those that ask the same for whatever time
+	requests map[string]*cluster.Shape // shape by its encoding
 }
 
 // A resource is a resource's name and, for Q8, a class of it.

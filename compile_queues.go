@@ -87,10 +87,18 @@ func (w *world) compileResources() {
 			p.Counted = p.Counted || s.Queues[source].MaxWorkloads.Given()
 		}
 	}
+	requested := func(k *Workload, queue string, sets []PodSet) {
+		for i := range sets {
+			if len(sets[i].Request.Resources) > 0 { // whoever asks for devices alone names none
+				addRequested(names[w.leafOf(k, queue).Pool], sets)
+				return
+			}
+		}
+	}
 	for _, k := range w.workloads { // each form's are known to the pool that it is in
-		addRequested(names[w.leafOf(k, k.Queue).Pool], k.PodSets)
+		requested(k, k.Queue, k.PodSets)
 		for f := range k.Alternatives {
-			addRequested(names[w.leafOf(k, k.Alternatives[f].Queue).Pool], k.Alternatives[f].PodSets)
+			requested(k, k.Alternatives[f].Queue, k.Alternatives[f].PodSets)
 		}
 	}
 	for i, p := range w.pools {

@@ -18,7 +18,7 @@ func (w *world) compileWorkloads() error {
 	w.forms = make([]formCompiler, len(w.pools))
 	for i, p := range w.pools {
 		w.forms[i] = formCompiler{world: w, pool: p, index: int32(i)}
-		p.interned, p.timeless, p.requests = make(map[string]int32), make(map[string]int32), make(map[string]cluster.Shape)
+		p.interned, p.timeless, p.requests = make(map[string]int32), make(map[string]int32), make(map[string]*cluster.Shape)
 	}
 	for i := range w.workloads {
 		if err := w.compileWork(int32(i)); err != nil {
@@ -213,7 +213,7 @@ type formCompiler struct {
 	request []byte
 	amounts quota.Amounts
 	names   []string
-	shapes  []cluster.Shape
+	shapes  []*cluster.Shape
 	// Of the form at hand: how long it takes, what it is no member of, and what of that is
 	// closed to it now (B9).
 	times            cluster.Times
@@ -285,7 +285,7 @@ func (c *formCompiler) define(q int32, own placement.Strategy, given *Form) (int
 func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (cluster.Definition, error) {
 	p, sets, groups := c.pool, given.PodSets, given.Groups
 	d := cluster.Definition{
-		Sets:  slices.Clone(c.shapes),
+		Sets:  make([]cluster.Shape, len(sets)),
 		Times: c.times, Stranger: c.stranger,
 		Counts: make([]int32, len(sets)),
 		Place:  gang.Strategies{GPU: p.given.GPUStrategy, CPUOnly: p.given.CPUStrategy},
@@ -298,7 +298,7 @@ func (c *formCompiler) newDefinition(own placement.Strategy, given *Form) (clust
 	group := groupIndices(groups)
 	for i := range sets {
 		set := &sets[i]
-		names[i], d.Counts[i] = set.Name, int32(set.Count)
+		names[i], d.Counts[i], d.Sets[i] = set.Name, int32(set.Count), *c.shapes[i]
 		d.GPU = d.GPU || d.Sets[i].GPUs > 0
 		compiled[i] = c.compileSet(set, &d.Sets[i], group)
 		if set.Step == gang.Halving {
@@ -376,13 +376,13 @@ func groupIndices(groups []Group) map[string]int32 {
 }
 
 // shape interns a request on a set of nodes.
-func (c *formCompiler) shape(set int32, r *Request) cluster.Shape {
+func (c *formCompiler) shape(set int32, r *Request) *cluster.Shape {
 	p := c.pool
 	c.encode(set, r)
 	if known, ok := p.requests[string(c.request)]; ok {
 		return known
 	}
-	out := cluster.Shape{Request: c.asked(r)}
+	out := &cluster.Shape{Request: c.asked(r)}
 	out.Request.Set, out.Request.Closed = set, c.closed
 	if len(r.Selector.Labels)+len(r.Selector.Expressions) > 0 {
 		out.Request.Selector = &r.Selector

@@ -72,6 +72,20 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// V1, S2: below one device is what is meant where somebody in the pool asks for a part of one.
+func TestPartsOfDevices(t *testing.T) {
+	s := sound()
+	s.Queues = append(s.Queues, Queue{ID: "x", Pool: "p1", Resources: []QueueResource{{Resource: GPU, Limit: quota.Of(500)}}})
+	s.Workloads = []Workload{{ID: "w", Queue: "x", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: 1, Milli: 1000}}}}}}
+	if found := warnings(s); len(found) != 1 || found[0].Code != WarnLooksLikeDevices {
+		t.Error(found)
+	}
+	s.Workloads[0].PodSets[0].Request.GPU.Milli = 500
+	if found := warnings(s); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
 // F8: where shares go by demand, weights need no quota.
 func TestWeightWithoutQuotaByDemand(t *testing.T) {
 	s := sound()

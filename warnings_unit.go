@@ -20,13 +20,10 @@ func unitWarnings(s *State) []Fault {
 // queueUnits are about GPUs of queues below one device, in pools in which no work asks for
 // a part of one.
 func queueUnits(s *State) (found []Fault) {
-	parts := poolsOfParts(s)
+	var parts map[int]bool // of all that is asked, which is seldom looked at
 	pools := poolIndex(s)
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		if parts[pools[q.Pool]] {
-			continue
-		}
 		for j := range q.Resources {
 			r := &q.Resources[j]
 			if r.Resource != GPU {
@@ -36,7 +33,14 @@ func queueUnits(s *State) (found []Fault) {
 				field  string
 				amount quota.Bound
 			}{{"quota", r.Quota}, {"limit", r.Limit}, {"borrowingLimit", r.BorrowingLimit}, {"lendingLimit", r.LendingLimit}} {
-				if n := b.amount.Amount(); b.amount.Given() && !b.amount.IsUnlimited() && n > 0 && n < 1000 {
+				n := b.amount.Amount()
+				if !b.amount.Given() || b.amount.IsUnlimited() || n <= 0 || n >= 1000 {
+					continue
+				}
+				if parts == nil {
+					parts = poolsOfParts(s)
+				}
+				if !parts[pools[q.Pool]] {
 					found = append(found, Fault{Path: queueResourcePath(q.ID, r, b.field), Code: WarnLooksLikeDevices, Value: b.amount.String(),
 						Want: "should be " + strconv.FormatInt(1000*n, 10) + " if devices were meant: it is in thousandths, and nobody in the pool asks for a part of a device"})
 				}
