@@ -350,6 +350,12 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			waiters[a.Workload] = true
 		}
 	}
+	for _, a := range p.Actions {
+		own := func(u *walkedUnit) bool { return w.servesWithout(u, after, a.Reason.Workload) && protected[u.name()] }
+		if hurts(a) && a.Reason.Code != allot.Preempted && slices.ContainsFunc(before, own) && w.staysWithin(leaf, before, after, a.Reason.Workload) {
+			return true
+		}
+	}
 	for _, u := range before {
 		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
 			continue
@@ -365,6 +371,12 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 		}
 	}
 	return false
+}
+
+// servesWithout says whether a unit is one that a workload of the leaf may have preempted.
+func (w *walker) servesWithout(u *walkedUnit, after []*walkedUnit, preemptor string) bool {
+	at := slices.IndexFunc(after, func(v *walkedUnit) bool { return v.work.ID == preemptor })
+	return at >= 0 && !u.nonPreemptible && u.priority < after[at].priority
 }
 
 // staysWithin says whether the leaf, as far as it ran before or is the

@@ -74,6 +74,9 @@ func (h *homecoming) mayRunOn(i int32) bool {
 	m := x.Mark()
 	defer x.Undo(m)
 	seats := w.Room.Seats[i]
+	if slices.ContainsFunc(seats, func(one cluster.Seat) bool { return one.Anew }) {
+		return false // others would be without their right
+	}
 	for at := range seats {
 		_ = x.Give(h.shapeOf(i, &seats[at]), seats[at].Place(w)) // it has that
 	}

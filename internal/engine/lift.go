@@ -507,5 +507,5 @@ func (s freeStarts) startOrComeBack(it queue.Item, instead []cluster.Seat) (bool
 		return false, err
 	}
 	s.unqueue(it.ID)
-	return true, s.commit(k, it, &k.Form, unit, charge)
+	return true, s.commit(k, it, &k.Form, unit, charge, false)
 }
