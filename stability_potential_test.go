@@ -352,7 +352,8 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 	}
 	for _, a := range p.Actions {
 		own := func(u *walkedUnit) bool { return w.servesWithout(u, after, a.Reason.Workload) && protected[u.name()] }
-		if hurts(a) && a.Reason.Code != allot.Preempted && slices.ContainsFunc(before, own) && w.staysWithin(leaf, before, after, a.Reason.Workload) {
+		if hurts(a) && a.Reason.Code != allot.Preempted && w.isBeyond(leaf, after) && slices.ContainsFunc(before, own) &&
+			w.staysWithin(leaf, before, after, a.Reason.Workload) {
 			return true
 		}
 	}
@@ -371,6 +372,17 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 		}
 	}
 	return false
+}
+
+// isBeyond says whether units of a leaf use more than LF.
+func (w *walker) isBeyond(leaf string, units []*walkedUnit) bool {
+	return slices.ContainsFunc(w.resources, func(r string) bool {
+		sum := int64(0)
+		for _, u := range units {
+			sum += u.charge[r]
+		}
+		return sum > w.share[lineKey(leaf, r)]
+	})
 }
 
 // servesWithout says whether a unit is one that a workload of the leaf may have preempted.

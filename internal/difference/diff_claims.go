@@ -10,8 +10,11 @@ import (
 // of which something was leaving that before is claimed by the plan, and of it starts, in the order of the actions,
 // what is free (S4): whatever of it the solve had start at once, and have wait, while it made the room.
 
-// claimInTurn has what waits for what was leaving before wait so.
-func (w Difference) claimInTurn(d *cluster.Decision, from int) {
+// turns are how what waits for what was leaving has its places, one after the other.
+type turns struct{ Difference }
+
+// claim has what waits for what was leaving before wait so.
+func (w turns) claim(d *cluster.Decision, from int) {
 	if !slices.ContainsFunc(w.Pools, func(p *cluster.Pool) bool { return p.Index.Releasing() }) {
 		return
 	}
@@ -40,7 +43,7 @@ func (w Difference) claimInTurn(d *cluster.Decision, from int) {
 
 // waitingOf are what an action gives places on nodes that one for whom it waits was leaving before, nothing if it
 // gives any other.
-func (w Difference) waitingOf(d *cluster.Decision, a *cluster.Action) (out []seatOf) {
+func (w turns) waitingOf(d *cluster.Decision, a *cluster.Action) (out []seatOf) {
 	if len(a.After) == 0 || slices.Contains(a.After, a.Work) {
 		return nil
 	}
@@ -56,7 +59,7 @@ func (w Difference) waitingOf(d *cluster.Decision, a *cluster.Action) (out []sea
 
 // parted parts what an action gives places into what starts or claims together: what starts by one does (S4), and
 // so does what moves, unless the workload has its minimum without it.
-func (w Difference) parted(a *cluster.Action, seats []seatOf) (parts [][]seatOf) {
+func (w turns) parted(a *cluster.Action, seats []seatOf) (parts [][]seatOf) {
 	if len(seats) == 0 {
 		return nil
 	}
@@ -71,7 +74,7 @@ func (w Difference) parted(a *cluster.Action, seats []seatOf) (parts [][]seatOf)
 }
 
 // wasLeft says whether one of some workloads was leaving a node before the solve.
-func (w Difference) wasLeft(node int32, works []int32) bool {
+func (w turns) wasLeft(node int32, works []int32) bool {
 	return slices.ContainsFunc(w.Booking().HoldingsOn(node), func(at int32) bool {
 		h := &w.Holdings[at]
 		return h.Phase == cluster.Terminating && slices.Contains(works, h.Work)
@@ -79,7 +82,7 @@ func (w Difference) wasLeft(node int32, works []int32) bool {
 }
 
 // seatAll has seats of a workload claim their places or, if these are free, all start there.
-func (w Difference) seatAll(seats []seatOf, claim bool) {
+func (w turns) seatAll(seats []seatOf, claim bool) {
 	k := &w.Works[seats[0].work]
 	x, definition := w.Pools[w.FormOf(k, k.Current).Pool].Index, w.Definition(k, k.Current)
 	m := x.Mark()
