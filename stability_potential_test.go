@@ -350,6 +350,13 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			waiters[a.Workload] = true
 		}
 	}
+	for _, a := range p.Actions {
+		own := func(u *walkedUnit) bool { return w.servesWithout(u, after, a.Reason.Workload) && protected[u.name()] }
+		if hurts(a) && a.Reason.Code != allot.Preempted && w.isBeyond(leaf, after) && slices.ContainsFunc(before, own) &&
+			w.staysWithin(leaf, before, after, a.Reason.Workload) {
+			return true
+		}
+	}
 	for _, u := range before {
 		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
 			continue
@@ -365,6 +372,23 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 		}
 	}
 	return false
+}
+
+// isBeyond says whether units of a leaf use more than LF.
+func (w *walker) isBeyond(leaf string, units []*walkedUnit) bool {
+	return slices.ContainsFunc(w.resources, func(r string) bool {
+		sum := int64(0)
+		for _, u := range units {
+			sum += u.charge[r]
+		}
+		return sum > w.share[lineKey(leaf, r)]
+	})
+}
+
+// servesWithout says whether a unit is one that a workload of the leaf may have preempted.
+func (w *walker) servesWithout(u *walkedUnit, after []*walkedUnit, preemptor string) bool {
+	at := slices.IndexFunc(after, func(v *walkedUnit) bool { return v.work.ID == preemptor })
+	return at >= 0 && !u.nonPreemptible && u.priority < after[at].priority
 }
 
 // staysWithin says whether the leaf, as far as it ran before or is the

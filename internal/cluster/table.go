@@ -57,6 +57,9 @@ type Seat struct {
 	Claimed bool // in the state, and not moved since
 	// Pipelined: its place is claimed, and others are leaving it (S4).
 	Pipelined bool
+	// Anew: it starts anew though its workload ran before, as others have reclaimed in between
+	// what they had a right to with that gone alone (R1).
+	Anew bool
 	// AtOnce: it starts on a node that nothing had left by then in this solve, so that it
 	// waits for nothing. Only known of what a disruption budget counts (M7).
 	AtOnce   bool

@@ -53,9 +53,9 @@ func AppendSeats(w *World, seats []Seat, from, to int32) []Seat {
 
 // Start gives the tasks of a unit their rows, by a commit of their own: at once, or by
 // a claim (S4). Each has an index that no other row of its pod set has.
-// The unit is cut to end by a time, unless until is 0, and stands behind a workload, unless
-// behind is 0.
-func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64, behind int32) {
+// The unit is cut to end by a time, unless until is 0, stands behind a workload, unless
+// behind is 0, and may start anew whatever ran of its workload.
+func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Place, until int64, behind int32, anew bool) {
 	b, k := w.Room, &w.Works[i]
 	b.touch(i)
 	p := w.Pools[w.FormOf(k, k.Current).Pool]
@@ -68,7 +68,7 @@ func (w Booking) Start(i int32, kind Kind, unit gang.Unit, places []placement.Pl
 		place := places[task]
 		one := Seat{
 			TaskPlace: TaskPlace{Set: int32(set), Node: p.Nodes[place.Node], Devices: place.Devices},
-			Origin:    -1, Commit: last, Admitted: w.Now, Pipelined: place.Pipelined, Until: until, Behind: behind,
+			Origin:    -1, Commit: last, Admitted: w.Now, Pipelined: place.Pipelined, Until: until, Behind: behind, Anew: anew,
 		}
 		if at := ran(int32(set), place); at != None { // there it stands as it did
 			one.Behind = w.Holdings[at].Behind
@@ -207,14 +207,14 @@ func (w Booking) number(i int32, seats []Seat, first int) {
 
 // RestartsBehindItself says whether a workload that has lost all that ran of it claims, by some of these rows, a place in which it
 // ran: beside what has been given that since, it cannot run on there. So does one that starts anew in a hole, until that
-// ends: what ran would go on beyond it (B1). Then nothing of it continues what ran, and it starts behind itself (S5).
+// ends, as what ran would go on beyond it (B1), and one by which others had a right only while it was gone (R1). Then nothing of it continues what ran, and it starts behind itself (S5).
 func (w Booking) RestartsBehindItself(i int32, seats []Seat) bool {
 	k := &w.Works[i]
 	if k.Live < 0 || w.Live[k.Live].Form != k.Current || slices.ContainsFunc(seats, func(one Seat) bool { return w.Ran(&one) }) {
 		return false
 	}
 	return slices.ContainsFunc(seats, func(one Seat) bool {
-		return one.Until > 0 && one.Commit >= 0 || one.Pipelined && w.hadMoreThere(k, seats, &one)
+		return one.Anew || one.Until > 0 && one.Commit >= 0 || one.Pipelined && w.hadMoreThere(k, seats, &one)
 	})
 }
 

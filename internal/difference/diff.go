@@ -96,6 +96,7 @@ func (w Difference) close(d *cluster.Decision) error {
 	}
 	w.cutCircles(d, moves, starts)
 	w.waitForThemselves(d, moves)
+	turns{w}.claim(d, moves)
 	licenseFirst(w.World, d)
 	w.nameGrowth(d)
 	return nil

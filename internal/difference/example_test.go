@@ -15,7 +15,7 @@ func ExampleClose() {
 	w.Room = cluster.NewTable(len(w.Works))
 	k := &w.Works[0]
 	places := []placement.Place{{Node: 0, Devices: 0b11}}
-	w.Booking().Start(0, cluster.Start, w.Definition(k, 0).Unit, places, 0, 0)
+	w.Booking().Start(0, cluster.Start, w.Definition(k, 0).Unit, places, 0, 0, false)
 	d := &cluster.Decision{World: w}
 	if err := difference.Close(w, d); err != nil {
 		panic(err)

@@ -91,7 +91,7 @@ func (s *Solver) begun(k *cluster.Work, it queue.Item, at int16, b *preempt.Pree
 		return false, err
 	}
 	it.Form = at
-	return true, s.commit(k, it, f, b.Add, charge)
+	return true, s.commit(k, it, f, b.Add, charge, false)
 }
 
 // take takes one unit for a preemptor, or for nobody (−1).

@@ -24,7 +24,7 @@ import (
 type exposing struct{ *Solver }
 
 // noteClaimants keeps who was refused within the lines, before it has another turn
-// beyond them.
+// beyond them, and who has a turn only later.
 func (s exposing) noteClaimants() {
 	s.claimants = s.claimants[:0]
 	s.exposures = nil
@@ -35,6 +35,34 @@ func (s exposing) noteClaimants() {
 		f := s.world.FormOf(&s.world.Works[one.item.ID], one.item.Form)
 		if one.item.Form == 0 && f.Pool == s.index && (f.NonPreemptible || !s.pool.Policy.ReclaimNonPreemptibleOnly) {
 			s.claimants = append(s.claimants, one.item)
+		}
+	}
+	if s.pool.Index.Releasing() {
+		s.noteLeavers()
+	}
+}
+
+// noteLeavers adds who has what it needs, and asks for more again once that has left (S5): it has no turn until then,
+// and its right stands by then.
+func (s exposing) noteLeavers() {
+	w := s.world
+	for at := range w.Live {
+		l := &w.Live[at]
+		if l.Leaving == 0 || l.From == l.To {
+			continue
+		}
+		i := w.Holdings[l.From].Work
+		k := &w.Works[i]
+		f, d := w.FormOf(k, k.Current), w.Definition(k, k.Current)
+		if k.Status != cluster.WaitsForLeavers || k.Current != 0 || f.Pool != s.index || !f.NonPreemptible && s.pool.Policy.ReclaimNonPreemptibleOnly ||
+			!d.Elastic || len(d.Ladder) > 0 || !d.Gang.AtMinimum(l.Held) {
+			continue
+		}
+		if it, more := itemOf(w, i, 0); more {
+			if it.Stage = queue.AtMinimum; d.Gang.AboveMinimum(l.Held) {
+				it.Stage = queue.AboveMinimum
+			}
+			s.claimants = append(s.claimants, it)
 		}
 	}
 }

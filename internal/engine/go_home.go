@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/placement"
+	"github.com/allotsched/allot/quota"
 )
 
 // What moves does so for nothing where its old place is free in the end, or would have
@@ -74,6 +76,9 @@ func (h *homecoming) mayRunOn(i int32) bool {
 	m := x.Mark()
 	defer x.Undo(m)
 	seats := w.Room.Seats[i]
+	if slices.ContainsFunc(seats, func(one cluster.Seat) bool { return one.Anew }) {
+		return false // others would be without their right
+	}
 	for at := range seats {
 		_ = x.Give(h.shapeOf(i, &seats[at]), seats[at].Place(w)) // it has that
 	}
@@ -91,13 +96,24 @@ func (h *homecoming) shapeOf(i int32, one *cluster.Seat) placement.Shape {
 	return w.Definition(k, k.Current).Sets[one.Set].Placed
 }
 
-// toFree takes a task that moves home if its old place is free.
+// toFree takes a task that moves home if its old place is free, and costs no more there of any class (Q8).
 func (h *homecoming) toFree(i int32, one *cluster.Seat) (home bool, err error) {
-	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
-	before, from, now := *one, w.Holdings[one.Origin].Where(), one.Place(w)
-	if !h.costsTheSame(i, one, from) {
+	now, there := h.costs(i, one, one.Where()), h.costs(i, one, h.solver.world.Holdings[one.Origin].Where())
+	if slices.ContainsFunc(there, func(a quota.Amount) bool { return a.Value > now.Of(a.Resource) }) {
 		return false, nil
 	}
+	if home, err = h.takeHome(i, one); !home || err != nil || slices.Equal(now, there) {
+		return home, err
+	}
+	w, tree := h.solver.world, h.solver.pool.Tree
+	f := w.FormOf(&w.Works[i], w.Works[i].Current)
+	return true, cmp.Or(tree.Release(int(f.Queue), now, f.NonPreemptible), tree.Charge(int(f.Queue), there, f.NonPreemptible))
+}
+
+// takeHome takes a task that moves home if its old place is free.
+func (h *homecoming) takeHome(i int32, one *cluster.Seat) (home bool, err error) {
+	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
+	before, from, now := *one, w.Holdings[one.Origin].Where(), one.Place(w)
 	holds := h.solver.promising().sparing()
 	if err := holds.layAgain(); err != nil {
 		return false, err
@@ -363,13 +379,17 @@ func (h *homecoming) exchange(i int32, one *cluster.Seat) {
 // costsTheSame says whether a task would be charged at another place what it is at its own: the
 // quotas and limits of classes, by which it was given that, are as they were then (Q8).
 func (h *homecoming) costsTheSame(i int32, one *cluster.Seat, there cluster.Standing) bool {
+	return slices.Equal(h.costs(i, one, one.Where()), h.costs(i, one, there))
+}
+
+// costs is what a task is charged at a place; nothing where that is the same at all.
+func (h *homecoming) costs(i int32, one *cluster.Seat, at cluster.Standing) quota.Amounts {
 	p, w := h.solver.pool, h.solver.world
 	if !p.Classed() {
-		return true
+		return nil
 	}
 	k := &w.Works[i]
-	shape := &w.Definition(k, k.Current).Sets[one.Set]
-	return slices.Equal(p.ChargeOf(shape, &w.Nodes[one.Node], one.Devices), p.ChargeOf(shape, &w.Nodes[there.Node], there.Devices))
+	return p.ChargeOf(&w.Definition(k, k.Current).Sets[one.Set], &w.Nodes[at.Node], at.Devices)
 }
 
 // endUnlike says whether two tasks end at unlike times, and something is promised on the node of one of

@@ -237,12 +237,14 @@ func (s preempting) withoutCompletions(k *cluster.Work, it queue.Item, at int16,
 }
 
 // completionsAmong are the starts of this solve that have completed what ran of a proposal's
-// victims, the latest first. What was claimed and has moved completes nothing: it was there (S4).
+// victims, the latest first. What was claimed and has moved completes nothing, as it was there (S4), and what starts
+// again beside a claim that it has kept is a start as a whole.
 func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32) {
 	w := s.world
 	for _, c := range proposal.Justifications {
 		u := s.pool.Room.Unit(c.Victim)
-		if c.Moves || u.Step > 0 || u.Started || w.Works[u.Work].Live < 0 {
+		if c.Moves || u.Step > 0 || u.Started || w.Works[u.Work].Live < 0 ||
+			!slices.ContainsFunc(w.Room.Seats[u.Work], func(one cluster.Seat) bool { return w.Booking().Ran(&one) }) {
 			continue
 		}
 		for at := range w.Room.Seats[u.Work] {
@@ -507,5 +509,5 @@ func (s freeStarts) startOrComeBack(it queue.Item, instead []cluster.Seat) (bool
 		return false, err
 	}
 	s.unqueue(it.ID)
-	return true, s.commit(k, it, &k.Form, unit, charge)
+	return true, s.commit(k, it, &k.Form, unit, charge, false)
 }

@@ -198,7 +198,7 @@ func (s reprieving) moves(u *preempt.Unit, anew bool) (int64, bool) {
 	o := together(units)
 	_, ok := s.pool.Tree.Check(int(u.Leaf), o.Unit.Charge, u.NonPreemptible)
 	seats := slices.Clone(o.Seats)
-	if !ok || s.broken(&o) || !s.takeNew(&o, seats, anew) ||
+	if !ok || s.broken(&o) || !s.takeNew(&o, seats, anew) || closesCircle(s.Solver, &o, seats) ||
 		s.pool.Tree.Charge(int(u.Leaf), s.chargeAt(o.Unit, seats), u.NonPreemptible) != nil {
 		return 0, false
 	}

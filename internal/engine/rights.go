@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/preempt"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -17,6 +19,64 @@ func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 		}
 	}
 	return false
+}
+
+// startsAnew says whether a workload of which all that ran has gone starts anew beyond its lines, and does not
+// run on: others for whom it did not go have reclaimed since, and with it where it was they would have been
+// beyond the lines of their right, whatever else this solve has started.
+func (s reprieving) startsAnew(k *cluster.Work, it queue.Item, f *cluster.Form, charge quota.Amounts) bool {
+	if s.pool.Room.Entitled(f.Queue, charge) || !wasEvicted(k, s.world) || it.Form != s.world.Live[k.Live].Form {
+		return false
+	}
+	o := &cluster.OutUnit{Unit: &preempt.Unit{EvictionRank: preempt.EvictionRank{Work: it.ID}, Leaf: f.Queue, Charge: charge}}
+	rights, takings := s.world.Booking().RightsIn()
+	for i, one := range rights {
+		start := s.firstExercised(takings[i], o)
+		if one.Pool == s.index && start >= 0 && !s.wentFor(it.ID, s.world.Room.Commits[start].Work) && s.restedOn(one, start, o) {
+			return true
+		}
+	}
+	return false
+}
+
+// wentFor says whether anything of a workload was taken for another.
+func (s reprieving) wentFor(work, preemptor int32) bool {
+	for at := range s.world.Room.TakingsOf(work) {
+		if s.world.Room.Takings[at].Preemptor == preemptor {
+			return true
+		}
+	}
+	return false
+}
+
+// restedOn says whether a start had its right only with a unit gone.
+func (s reprieving) restedOn(r cluster.Right, start int32, o *cluster.OutUnit) bool {
+	p := s.pool
+	for q := r.Leaf; q >= 0; q = p.Parent[q] {
+		for _, a := range p.Definitions[r.Definition].Demand {
+			if !under(p, o.Unit.Leaf, q) || int(a.Resource) >= p.Plain || !p.Divided[a.Resource] || a.Value == 0 {
+				continue
+			}
+			line := s.lineOf(r.Code, q, a.Resource)
+			use := p.Tree.Use(int(q), int(a.Resource)) - s.startedIn(q, a.Resource, func(commit int32) bool { return commit != start })
+			if use <= line && use+o.Unit.Charge.Of(a.Resource) > line {
+				return true
+			}
+		}
+		if q == r.Subtree {
+			break
+		}
+	}
+	return false
+}
+
+// lineOf is the line of a right of a queue (R1).
+func (s reprieving) lineOf(code cluster.Code, q, res int32) int64 {
+	line := s.pool.LineFor(cluster.ReclaimedByQuota, q, res)
+	if code == cluster.ReclaimedByShare {
+		line = max(line, s.pool.LineFor(cluster.ReclaimedByShare, q, res))
+	}
+	return line
 }
 
 // firstExercised is the first start by a right that stands, as exercised says; −1 if none does.
@@ -74,13 +134,9 @@ func (s reprieving) crosses(code cluster.Code, q, start int32, asks, more quota.
 		if int(a.Resource) >= p.Plain || !p.Divided[a.Resource] || a.Value == 0 {
 			continue
 		}
-		line := p.LineFor(cluster.ReclaimedByQuota, q, a.Resource)
-		if code == cluster.ReclaimedByShare {
-			line = max(line, p.LineFor(cluster.ReclaimedByShare, q, a.Resource))
-		}
-		use := p.Tree.Use(int(q), int(a.Resource))
+		line, use := s.lineOf(code, q, a.Resource), p.Tree.Use(int(q), int(a.Resource))
 		if use > line {
-			use -= s.startedAfter(start, q, a.Resource)
+			use -= s.startedIn(q, a.Resource, func(commit int32) bool { return commit > start })
 		}
 		if use <= line && use+more.Of(a.Resource) > line {
 			return true
@@ -89,8 +145,8 @@ func (s reprieving) crosses(code cluster.Code, q, start int32, asks, more quota.
 	return false
 }
 
-// startedAfter is what of a queue's use of a resource has started in this solve after a start.
-func (s reprieving) startedAfter(start, q, res int32) (sum int64) {
+// startedIn is what of a queue's use of a resource has started in this solve, by the starts that count.
+func (s reprieving) startedIn(q, res int32, counts func(commit int32) bool) (sum int64) {
 	w := s.world
 	for _, i := range w.Room.Touched { // of all others nothing has a commit
 		f := w.FormOf(&w.Works[i], w.Works[i].Current)
@@ -98,7 +154,7 @@ func (s reprieving) startedAfter(start, q, res int32) (sum int64) {
 			continue
 		}
 		for at := range w.Room.Seats[i] {
-			if one := &w.Room.Seats[i][at]; one.Commit > start && one.Origin < 0 {
+			if one := &w.Room.Seats[i][at]; one.Commit >= 0 && one.Origin < 0 && counts(one.Commit) {
 				sum += s.pool.Definitions[f.Definition].Sets[one.Set].Charge.Of(res)
 			}
 		}

@@ -364,7 +364,7 @@ func (s *Solver) tryUnit(k *cluster.Work, it queue.Item, f *cluster.Form, unit g
 		return byCapacity, err
 	}
 	s.passes = passes // which others have asked about since
-	return started, s.commit(k, it, f, unit, charge)
+	return started, s.commit(k, it, f, unit, charge, s.reprieving().startsAnew(k, it, f, charge))
 }
 
 // outgrows says whether a workload with a ladder was evicted in this solve and would start
@@ -458,8 +458,8 @@ func (s *Solver) refuseShape(shape placement.Shape) {
 	s.refused[shape] = s.pool.UntilFreed()
 }
 
-// commit charges the unit whose places were found and writes its action.
-func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts) error {
+// commit charges the unit whose places were found and writes its action. It may start anew whatever ran of its workload.
+func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit gang.Unit, charge quota.Amounts, anew bool) error {
 	w, p := s.world, s.pool
 	w.Journal.Keep(w, it.ID)
 	p.Changes++
@@ -486,7 +486,7 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 			*l = cluster.Live{Held: w.NewCounts(len(d.Sets)), From: l.From, To: l.To, Form: l.Form, Leaving: l.Leaving}
 		}
 	}
-	w.Booking().Start(it.ID, kind, unit, s.places, s.cut, s.passes)
+	w.Booking().Start(it.ID, kind, unit, s.places, s.cut, s.passes, anew)
 	s.promising().started(it.ID, len(s.places))
 	w.Booking().Retell(it.ID)
 	s.decision.Work.Placed += int64(len(s.places))
