@@ -256,7 +256,7 @@
 //     there: u is what they ask of devices over what is free of them on the nodes that serve them, over the same of the resource.
 //     Where u is 1 or more the price of devices counts alone, where it is 7/8 or less that of the resource, and between
 //     them 8u − 7 of the one and the rest of the other, all in 2^-20 rounded down. Targets that accept some models or
-//     classes alone count four times by devices, as nothing else keeps room for them, and all count
+//     classes alone count three times by devices, as nothing else keeps room for them, and all count
 //     five times by the resource. A node serves a target
 //     that it would take, were it empty, whatever its slots, labels, taints and health; of one without devices nothing is scarce.
 //     So the nodes of a model grow dear as they fill before the others do, and cheap where

@@ -15,7 +15,7 @@ const (
 	maxScarcity = 1 << 46
 	// boundParts is how much more targets count that accept some models or classes alone: nothing
 	// else keeps room for them, as what fills their nodes need not be theirs.
-	boundParts = 4
+	boundParts = 3
 	// resourceParts is how much more targets count by the resource that runs out before devices do where
 	// they can be: what takes it there need not take a device, and there is more of that.
 	resourceParts = 5

@@ -251,7 +251,7 @@ func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 		}
 		times := int64(1)
 		if t.Request.Models != nil || t.Request.Classes != nil {
-			times = 4
+			times = 3
 		}
 		c := shares[string(on)]
 		if c == nil {

@@ -79,7 +79,7 @@ func TestScarcity(t *testing.T) {
 		return out
 	}
 	const sixth = scarcityUnit / 6
-	if got, want := prices(), []int64{sixth, 4 * sixth}; !slices.Equal(got, want) {
+	if got, want := prices(), []int64{sixth, 3 * sixth}; !slices.Equal(got, want) {
 		t.Errorf("P4: %d, want %d", got, want)
 	}
 	sh := x.Shape(asks(0, 1, 1000))
@@ -87,17 +87,17 @@ func TestScarcity(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.look(x, 0)
-	if got, want := prices(), []int64{2 * sixth, 4 * sixth / 2}; !slices.Equal(got, want) {
+	if got, want := prices(), []int64{2 * sixth, 3 * sixth / 2}; !slices.Equal(got, want) {
 		t.Errorf("P4 with a device less: %d, want %d", got, want)
 	}
 	if err := x.Take(sh, Place{Node: 1, Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
 	s.look(x, 1) // of two that are one ground
-	if got, want := prices(), []int64{sixth, 4 * sixth}; !slices.Equal(got, want) {
+	if got, want := prices(), []int64{sixth, 3 * sixth}; !slices.Equal(got, want) {
 		t.Errorf("P4 with one of each less: %d, want %d", got, want)
 	}
-	if got, want := s.scarcity.dear(1, both{devices: s.takes(x, x.shape(sh))}), int64(1000*(4*sixth)>>(scarcityBits-lossBits)); got != want {
+	if got, want := s.scarcity.dear(1, both{devices: s.takes(x, x.shape(sh))}), int64(1000*(3*sixth)>>(scarcityBits-lossBits)); got != want {
 		t.Errorf("P4: %d of a device, want %d", got, want)
 	}
 }
