@@ -249,14 +249,15 @@
 //   - S, scarce: what the task takes in milli, of memory what its part is of the smallest
 //     device that it accepts, times the price of devices on the node, and what it takes of [Scoring.CPU], in milli by
 //     what all nodes have of both, times the price of that, each rounded down to 2^-10. A price is the sum, over the targets that
-//     this node serves and not all nodes with devices do, of the target's part of all that is asked, rounded down
-//     to 2^-20, times what is free now of all nodes with devices over what is free of those that serve it;
-//     of targets that the same nodes serve together, rounded down to 2^-20, too. Of these it is told which runs out first
+//     this node serves, of the target's part of all that is asked, rounded down
+//     to 2^-20, times what is free now of the nodes with devices that do not serve it over what is free of those that do;
+//     of targets that the same nodes serve together, rounded down to 2^-20, too. So what all nodes serve is scarce nowhere, and
+//     what nearly all do hardly. Of these it is told which runs out first
 //     there: u is what they ask of devices over what is free of them on the nodes that serve them, over the same of the resource.
 //     Where u is 1 or more the price of devices counts alone, where it is 7/8 or less that of the resource, and between
 //     them 8u − 7 of the one and the rest of the other, all in 2^-20 rounded down. Targets that accept some models or
 //     classes alone count three times by devices, as nothing else keeps room for them, and all count
-//     four times by the resource. A node serves a target
+//     five times by the resource. A node serves a target
 //     that it would take, were it empty, whatever its slots, labels, taints and health; of one without devices nothing is scarce.
 //     So the nodes of a model grow dear as they fill before the others do, and cheap where
 //     more is left there than is asked by tasks that can go nowhere else; and tasks without devices
@@ -271,7 +272,7 @@
 //
 // F, W and S are of the mix and what is foreseen beyond it: one target more for every 200
 // (by weight) is for a whole node, its healthy and other devices of the model of which it
-// has the most, and what it has of the amounts that the mix asks, each cut to its 4 leading
+// has the most, and what it has of all amounts, also of those that the mix knows nothing of, each cut to its 4 leading
 // bits. Nodes of which these are equal are a kind, each kind has its part of that weight by
 // its devices, and of more than 32 kinds those of the most weight count. Without it the few
 // largest nodes are broken into by what would fit elsewhere, and what only they can hold is

@@ -25,19 +25,13 @@ const (
 
 // foresee returns the mix and, from the index on that it returns, what is foreseen: for
 // every kind of node one target for all devices of the model of which it has the most,
-// and what it has of what the mix asks; of a weight by the devices of the kind.
+// and what it has of all amounts, also of those that the mix knows nothing of; of a weight by the
+// devices of the kind.
 func foresee(x *Index) (mix []Target, at int) {
 	total := int64(0)
-	var asked []int32
 	for i := range x.scoring.Mix {
-		t := &x.scoring.Mix[i]
-		total += t.Weight
-		for _, a := range t.Request.Amounts {
-			asked = append(asked, a.Resource)
-		}
+		total += x.scoring.Mix[i].Weight
 	}
-	slices.Sort(asked)
-	asked = slices.Compact(asked)
 	mix = slices.Clone(x.scoring.Mix)
 	if total == 0 {
 		return mix, len(mix)
@@ -55,15 +49,15 @@ func foresee(x *Index) (mix []Target, at int) {
 			mix[i].Weight = (mix[i].Weight + 1) / 2
 		}
 	}
-	return append(mix, wholeNodes(x, asked, total)...), len(mix)
+	return append(mix, wholeNodes(x, total)...), len(mix)
 }
 
 // wholeNodes are the targets that are foreseen, by their devices and then by what they ask.
-func wholeNodes(x *Index, asked []int32, total int64) []Target {
-	kinds := newInterner(1 + len(asked))
+func wholeNodes(x *Index, total int64) []Target {
+	kinds := newInterner(1 + x.resources)
 	var devices []int64 // by kind
 	var list []Target
-	all, kind := int64(0), make([]int64, 1+len(asked))
+	all, kind := int64(0), make([]int64, 1+x.resources)
 	for v := range x.nodes {
 		layout := &x.layouts[x.nodes[v].layout]
 		if len(layout.scale) == 0 {
@@ -74,15 +68,15 @@ func wholeNodes(x *Index, asked []int32, total int64) []Target {
 			most = max(most, bits.OnesCount64(g.mask))
 		}
 		kind[0] = int64(most)
-		for k, r := range asked {
-			kind[1+k] = leading(x.capacityOf(int32(v))[r])
+		for r, amount := range x.capacityOf(int32(v)) {
+			kind[1+r] = leading(amount)
 		}
 		number, fresh := kinds.of(kind)
 		if fresh {
 			t := Target{Request: Request{Devices: int32(most), Milli: 1000, Set: -1}}
-			for k, r := range asked {
-				if kind[1+k] > 0 {
-					t.Request.Amounts = append(t.Request.Amounts, quota.Amount{Resource: r, Value: kind[1+k]})
+			for r := range x.resources {
+				if kind[1+r] > 0 {
+					t.Request.Amounts = append(t.Request.Amounts, quota.Amount{Resource: int32(r), Value: kind[1+r]})
 				}
 			}
 			list, devices = append(list, t), append(devices, 0)

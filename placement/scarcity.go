@@ -18,7 +18,7 @@ const (
 	boundParts = 3
 	// resourceParts is how much more targets count by the resource that runs out before devices do where
 	// they can be: what takes it there need not take a device, and there is more of that.
-	resourceParts = 4
+	resourceParts = 5
 	// maxDear is the most that one of the two is worth to a task.
 	maxDear = 1 << 60
 )
@@ -116,12 +116,8 @@ func partOf(part, all *big.Int) int64 {
 	return share.Quo(share, all).Int64()
 }
 
-// claim adds a target to those that the same grounds serve. What all nodes serve that have devices is scarce
-// nowhere.
+// claim adds a target to those that the same grounds serve.
 func (c *scarcity) claim(on []bool, share both, devices, resource *big.Int) {
-	if !slices.Contains(on, false) {
-		return
-	}
 	at := slices.IndexFunc(c.claims, func(one claim) bool { return slices.Equal(one.on, on) })
 	if at < 0 {
 		at, c.claims = len(c.claims), append(c.claims, claim{on: on, devices: new(big.Int), resource: new(big.Int)})
@@ -141,8 +137,9 @@ func (c *scarcity) look(v int32, free both) {
 	}
 }
 
-// price brings the prices up to date: of a target's part of all that is asked, what is free of all
-// nodes over what is free of those that serve it, of what runs out first there.
+// price brings the prices up to date: of a target's part of all that is asked, what is free of the nodes that
+// do not serve it over what is free of those that do, of what runs out first there. So what all nodes serve is
+// scarce nowhere, and what nearly all do hardly.
 func (c *scarcity) price() {
 	if !c.stale {
 		return
@@ -167,7 +164,10 @@ func (c *scarcity) price() {
 		if one.ratio < math.MaxInt64 { // else the resource is not asked
 			part = devicesPart(timesOver(one.ratio, free.resource, free.devices))
 		}
-		price := both{priceOf(one.share.devices, all.devices, free.devices, part), priceOf(one.share.resource, all.resource, free.resource, shortageUnit-part)}
+		price := both{
+			priceOf(one.share.devices, all.devices-free.devices, free.devices, part),
+			priceOf(one.share.resource, all.resource-free.resource, free.resource, shortageUnit-part),
+		}
 		for g, on := range one.on {
 			if p := &c.grounds[g].price; on && !c.grounds[g].bare {
 				*p = both{min(p.devices+price.devices, maxScarcity), min(p.resource+price.resource, maxScarcity)}
@@ -176,12 +176,12 @@ func (c *scarcity) price() {
 	}
 }
 
-// priceOf is a share of all times what is free of all over what is free there, as far as it counts.
-func priceOf(share, all, free, part int64) int64 {
+// priceOf is a share of all times what is free elsewhere over what is free there, as far as it counts.
+func priceOf(share, elsewhere, free, part int64) int64 {
 	if free == 0 {
 		return 0 // nothing can be taken of it
 	}
-	return timesOver(min(timesOver(share, all, free), maxScarcity), part, shortageUnit)
+	return timesOver(min(timesOver(share, elsewhere, free), maxScarcity), part, shortageUnit)
 }
 
 // takes is what a shape takes in milli, as targets do.

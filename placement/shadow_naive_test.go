@@ -52,12 +52,9 @@ func (m *scored) hostedBy(r Request, v int) bool {
 func (m *scored) foreseeing() *scored {
 	out := *m
 	out.scoring.Mix = slices.Clone(m.scoring.Mix)
-	total, asked := int64(0), map[int32]bool{}
+	total := int64(0)
 	for _, t := range m.scoring.Mix {
 		total += t.Weight
-		for _, a := range t.Request.Amounts {
-			asked[a.Resource] = true
-		}
 	}
 	if total == 0 {
 		return &out
@@ -92,7 +89,7 @@ func (m *scored) foreseeing() *scored {
 			for amount/unit >= 16 {
 				unit *= 2
 			}
-			if amount = amount / unit * unit; amount > 0 && asked[resource] {
+			if amount = amount / unit * unit; amount > 0 {
 				r.Amounts = append(r.Amounts, quota.Amount{Resource: resource, Value: amount})
 			}
 		}
@@ -213,9 +210,9 @@ func (m *scored) resourceLeft(v int) int64 {
 	return left.Quo(left, big.NewInt(amount)).Int64()
 }
 
-// addScarcity says how dear a milli is of each node: of each target that some nodes serve, and not all
-// with devices, its part of what is asked by what of all that is free is free there. It is of devices or of
-// the resource by what of the two runs out first for those targets.
+// addScarcity says how dear a milli is of each node: of each target that it serves its part of what is
+// asked times what is free of the nodes that do not serve it over what is free of those that do. It is of
+// devices or of the resource by what of the two runs out first for those targets.
 func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 	s.scarcity = make([][2]int64, len(m.nodes))
 	milli, amount, most := m.inAll()
@@ -246,19 +243,15 @@ func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 	type claim struct{ devices, resource, milli, amount *big.Int }
 	shares := map[string]*claim{} // of targets that the same nodes serve
 	for _, t := range s.targets {
-		on, some := make([]byte, len(m.nodes)), false
+		on := make([]byte, len(m.nodes))
 		for v, n := range m.nodes {
 			if on[v] = '-'; m.hostedBy(t.Request, v) || len(n.Devices) == 0 {
 				on[v] = '+'
 			}
-			some = some || on[v] == '-'
 		}
 		times := int64(1)
 		if t.Request.Models != nil || t.Request.Classes != nil {
 			times = 3
-		}
-		if !some {
-			continue
 		}
 		c := shares[string(on)]
 		if c == nil {
@@ -268,17 +261,19 @@ func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 		asks := of(t.Request)
 		asks.Mul(asks, big.NewInt(t.Weight))
 		c.devices.Add(c.devices, big.NewInt(times*part(big.NewInt(t.demand), big.NewInt(demand))))
-		c.resource.Add(c.resource, big.NewInt(4*part(asks, resource)))
+		c.resource.Add(c.resource, big.NewInt(5*part(asks, resource)))
 		c.milli.Add(c.milli, big.NewInt(t.demand))
 		c.amount.Add(c.amount, asks)
 	}
 	for on, c := range shares {
-		all, free := [2]int64{}, [2]int64{}
+		elsewhere, free := [2]int64{}, [2]int64{}
 		for v := range m.nodes {
 			left := [2]int64{m.gpuLeft(v), m.resourceLeft(v)}
 			for k := range left {
-				if all[k] += left[k]; on[v] == '+' {
+				if on[v] == '+' {
 					free[k] += left[k]
+				} else {
+					elsewhere[k] += left[k]
 				}
 			}
 		}
@@ -300,7 +295,7 @@ func (m *scored) addScarcity(s *shadowTerms, demand int64) {
 			if free[k] == 0 {
 				continue
 			}
-			price := new(big.Int).Mul(share, big.NewInt(all[k]))
+			price := new(big.Int).Mul(share, big.NewInt(elsewhere[k]))
 			price.Quo(price, big.NewInt(free[k])).Mul(price, big.NewInt([]int64{devices, 1<<20 - devices}[k])).Rsh(price, 20)
 			for v := range m.nodes {
 				if on[v] == '+' && len(m.nodes[v].Devices) > 0 {

@@ -79,7 +79,7 @@ func TestScarcity(t *testing.T) {
 		return out
 	}
 	const sixth = scarcityUnit / 6
-	if got, want := prices(), []int64{2 * sixth, 2 * 3 * sixth}; !slices.Equal(got, want) {
+	if got, want := prices(), []int64{sixth, 3 * sixth}; !slices.Equal(got, want) {
 		t.Errorf("P4: %d, want %d", got, want)
 	}
 	sh := x.Shape(asks(0, 1, 1000))
@@ -87,18 +87,41 @@ func TestScarcity(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.look(x, 0)
-	if got, want := prices(), []int64{3 * sixth, 3 * 3 * sixth / 2}; !slices.Equal(got, want) {
+	if got, want := prices(), []int64{2 * sixth, 3 * sixth / 2}; !slices.Equal(got, want) {
 		t.Errorf("P4 with a device less: %d, want %d", got, want)
 	}
 	if err := x.Take(sh, Place{Node: 1, Devices: 1}); err != nil {
 		t.Fatal(err)
 	}
 	s.look(x, 1) // of two that are one ground
-	if got, want := prices(), []int64{2 * sixth, 2 * 3 * sixth}; !slices.Equal(got, want) {
+	if got, want := prices(), []int64{sixth, 3 * sixth}; !slices.Equal(got, want) {
 		t.Errorf("P4 with one of each less: %d, want %d", got, want)
 	}
-	if got, want := s.scarcity.dear(1, both{devices: s.takes(x, x.shape(sh))}), int64(1000*(6*sixth)>>(scarcityBits-lossBits)); got != want {
+	if got, want := s.scarcity.dear(1, both{devices: s.takes(x, x.shape(sh))}), int64(1000*(3*sixth)>>(scarcityBits-lossBits)); got != want {
 		t.Errorf("P4: %d of a device, want %d", got, want)
+	}
+}
+
+// What nearly all nodes serve is hardly scarce, and what all serve not at all: it is the same whether one of a
+// hundred nodes is a little too small for it or not.
+func TestHardlyScarce(t *testing.T) {
+	for _, row := range []struct{ cores, price int64 }{{8000, 0}, {7999, scarcityUnit / 99}} {
+		nodes := []Node{openbNode(row.cores, 1, 1)}
+		for range 99 {
+			nodes = append(nodes, openbNode(8000, 1, 1))
+		}
+		x, err := NewIndex(nodes, 1)
+		if err == nil {
+			err = x.SetScoring(Scoring{CPU: -1, Mix: []Target{{asks(8000, 1, 1000), 1}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shadowsOf(x, x.scoring.Mix, len(x.scoring.Mix))
+		s.scarcity.price()
+		if got := s.scarcity.grounds[s.scarcity.of[99]].price.devices; got != row.price {
+			t.Errorf("P4: of 99 nodes of 8000 and one of %d a milli has the price %d, want %d", row.cores, got, row.price)
+		}
 	}
 }
 
@@ -111,7 +134,7 @@ func TestScarceResource(t *testing.T) {
 		taken             int64 // of the cores of n0, by what asks no device
 		devices, resource float64
 	}{
-		{0, 1, 0}, {4000, 1, 0}, {4750, 0.5, 0.5 * 4 * 0.4 * (1875 + 1333) / 1875}, {5500, 0, 4 * 0.4 * (1750 + 1333) / 1750.0}, {10000, 0, 4 * 0.4 * 2333 / 1000}, {16000, 0, 0},
+		{0, 0.5, 0}, {4000, 0.5, 0}, {4750, 0.25, 0.5 * 5 * 0.4 * 1333 / 1875}, {5500, 0, 5 * 0.4 * 1333 / 1750.0}, {10000, 0, 5 * 0.4 * 1333 / 1000}, {16000, 0, 0},
 	} {
 		x, err := NewIndex([]Node{openbNode(16000, 2, 1), openbNode(8000, 2, 1), openbNode(0, 0, 0)}, 1)
 		if err == nil {
@@ -187,8 +210,8 @@ func TestShadowOfTheLargest(t *testing.T) {
 	if s.standing[0] != want {
 		t.Errorf("%+v, want %+v", s.standing[0], want)
 	}
-	s.scarcity.price() // half of what is asked can be nowhere else, and half of that is of one model
-	if got := s.scarcity.grounds[0].price; got != (both{devices: scarcityUnit * 65 / 64}) {
+	s.scarcity.price() // all that some node takes can be on the first alone, and a 64th of what is free there is elsewhere
+	if got := s.scarcity.grounds[0].price; got != (both{devices: scarcityUnit / 64}) {
 		t.Errorf("price %+v", got)
 	}
 	sh := x.Shape(asks(1<<49, MaxDevices, 1000))
@@ -226,9 +249,13 @@ func TestShadowOfTheSmallestMemory(t *testing.T) {
 }
 
 // What is foreseen: for every 200 in the mix one for a whole node, by the devices of each
-// kind; of 8100 cores and of 8191 there is one kind, of what the mix does not ask none.
+// kind; of 8100 cores and of 8191 there is one kind, and of twice the memory, which the mix does not ask, another.
 func TestForesee(t *testing.T) {
-	x, err := NewIndex([]Node{openbNode(8191, 2, 1), openbNode(4000, 1, 2), openbNode(8100, 2, 1), openbNode(16, 0, 0)}, 1)
+	nodes := []Node{openbNode(8191, 2, 1), openbNode(4000, 1, 2), openbNode(8100, 2, 1), openbNode(16, 0, 0), openbNode(4000, 1, 2)}
+	for v := range nodes {
+		nodes[v].Capacity = append(nodes[v].Capacity, []int64{64, 64, 64, 64, 128}[v])
+	}
+	x, err := NewIndex(nodes, 2)
 	if err == nil {
 		err = x.SetScoring(Scoring{Mix: []Target{{asks(2000, 1, 500), 3}, {asks(0, 1, 1000), 1}}})
 	}
@@ -236,16 +263,16 @@ func TestForesee(t *testing.T) {
 		t.Fatal(err)
 	}
 	mix, at := foresee(x)
-	if at != 2 || len(mix) != 4 || mix[0].Weight != 3<<37 || mix[1].Weight != 1<<37 {
+	if at != 2 || len(mix) != 5 || mix[0].Weight != 3<<37 || mix[1].Weight != 1<<37 {
 		t.Fatalf("%d %+v", at, mix)
 	}
 	for i, want := range []struct {
-		devices int32
-		cores   int64
-		weight  int64
-	}{{2, 7680, (1 << 39) * 4 / 5 / 200}, {1, 3840, (1 << 39) / 5 / 200}} {
+		devices       int32
+		cores, memory int64
+		weight        int64
+	}{{2, 7680, 64, (1 << 39) * 4 / 6 / 200}, {1, 3840, 128, (1 << 39) / 6 / 200}, {1, 3840, 64, (1 << 39) / 6 / 200}} {
 		r := mix[2+i].Request
-		if r.Devices != want.devices || r.Amounts.Of(0) != want.cores || mix[2+i].Weight != want.weight {
+		if r.Devices != want.devices || r.Amounts.Of(0) != want.cores || r.Amounts.Of(1) != want.memory || mix[2+i].Weight != want.weight {
 			t.Errorf("%+v, want %+v", mix[2+i], want)
 		}
 	}

@@ -71,18 +71,21 @@ func (e *engine) changeNode(c *Change, n *allot.Node) {
 	case NodeLost:
 		n.Lost = true
 	case NodeBack:
-		e.forget(n, -1)
-		n.Lost = false
+		if n.Lost { // else what runs there goes on
+			e.forget(n, -1)
+			n.Lost = false
+		}
 	case Cordon:
 		n.Cordoned = true
 	case Uncordon:
 		n.Cordoned = false
 	case DeviceLost, DeviceBack:
 		if c.Device < len(n.Devices) {
-			if c.Kind == DeviceBack {
+			d := &n.Devices[c.Device]
+			if c.Kind == DeviceBack && d.Unhealthy { // else what runs there goes on
 				e.forget(n, c.Device)
 			}
-			n.Devices[c.Device].Unhealthy = c.Kind == DeviceLost
+			d.Unhealthy = c.Kind == DeviceLost
 		}
 	case TaskFails:
 		device := c.Device

@@ -140,3 +140,34 @@ func TestOddOptions(t *testing.T) {
 		t.Error("no input is taken")
 	}
 }
+
+// TestFaultsAreNoEvictions: a job that loses its place to a fault was not evicted, nor moved, under any
+// scheduler; it starts again when it finds a place.
+func TestFaultsAreNoEvictions(t *testing.T) {
+	for _, s := range sim.Schedulers() {
+		for _, kind := range []sim.ChangeKind{sim.NodeLost, sim.DeviceLost, sim.TaskFails} {
+			for nodes := 1; nodes <= 2; nodes++ { // it waits till its node is back, or starts on the other
+				in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(nodes, 1)}, Jobs: []sim.Job{single("a", 1, 0, 100*second)}}
+				in.Changes = []sim.Change{{At: 10 * second, Kind: kind, Node: "node-0"}}
+				if back := kind + 1; kind != sim.TaskFails && nodes == 1 {
+					in.Changes = append(in.Changes, sim.Change{At: 30 * second, Kind: back, Node: "node-0"})
+				}
+				a := &mustRun(t, in, sim.Options{Scheduler: s, Check: true}).Jobs[0]
+				if a.Outcome != sim.Done || a.Evictions != 0 || a.Moves != 0 || a.Starts != 2 {
+					t.Errorf("under %s, %v, %d nodes: %d evictions, %d moves, %d starts, %v", s.Name, kind, nodes, a.Evictions, a.Moves, a.Starts, a.Outcome)
+				}
+			}
+		}
+	}
+}
+
+// TestBackWithoutLoss: where a node or a device comes back that was there, what runs on it goes on.
+func TestBackWithoutLoss(t *testing.T) {
+	for _, kind := range []sim.ChangeKind{sim.NodeBack, sim.DeviceBack} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, 1)}, Jobs: []sim.Job{single("a", 1, 0, 100*second)}}
+		in.Changes = []sim.Change{{At: 10 * second, Kind: kind, Node: "node-0"}}
+		if a := &mustRun(t, in, sim.Options{Check: true, Costs: sim.Costs{Loses: true}}).Jobs[0]; a.End != 100*second || a.Starts != 1 {
+			t.Errorf("after %v it ends at %v, having started %d times", kind, a.End, a.Starts)
+		}
+	}
+}

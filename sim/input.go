@@ -97,14 +97,14 @@ type ChangeKind uint8
 
 const (
 	// NodeLost: the node is gone with all that ran there; NodeBack: it has come
-	// back, empty.
+	// back, empty. One that was not lost is as it was.
 	NodeLost ChangeKind = iota + 1
 	NodeBack
 	// Cordon: the node takes nothing new; Uncordon: it does again.
 	Cordon
 	Uncordon
 	// DeviceLost: Device of the node is unhealthy and what ran on it is gone;
-	// DeviceBack: it is healthy again.
+	// DeviceBack: it is healthy again, and as it was where it was not lost.
 	DeviceLost
 	DeviceBack
 	// TaskFails: the tasks that run on Device of the node fail, of a node

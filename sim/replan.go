@@ -257,7 +257,9 @@ func (e *replanner) rearrange() {
 			j.rearranged(w.Tasks)
 			continue
 		}
-		j.result.Evictions++
+		if j.runs() { // else it has lost its places before
+			j.result.Evictions++
+		}
 		w.Tasks, j.leave = nil, nil
 		e.settle(j)
 	}
@@ -279,8 +281,12 @@ func (e *replanner) rearrange() {
 }
 
 // rearranged counts what becomes of a job that has had other places: it has moved if one of its
-// tasks stands elsewhere, and shrunk if it has one less.
+// tasks stands elsewhere, and shrunk if it has one less. One that has lost what it needs to run
+// before starts anew.
 func (j *job) rearranged(from []allot.Task) {
+	if !j.runs() {
+		return
+	}
 	moved, gone := false, false
 	for i := range from {
 		same := func(t allot.Task) bool { return t.PodSet == from[i].PodSet && t.Index == from[i].Index }

@@ -184,13 +184,9 @@ func (c *ChromeWriter) change(change *sim.Change) {
 	if !known {
 		return
 	}
-	all := change.Kind == sim.NodeLost || change.Kind == sim.TaskFails && c.devices[node] == 0
-	if !all && change.Kind != sim.DeviceLost && change.Kind != sim.TaskFails {
-		return
-	}
 	for _, job := range slices.Sorted(maps.Keys(c.held)) {
 		c.endWhere(job, func(s *slice) bool {
-			return s.devices[0].node == node && (all || c.devices[node] > 0 && slices.Contains(s.devices, device{node, change.Device}))
+			return s.devices[0].node == node && takes(change, c.devices[node], func(d int) bool { return slices.Contains(s.devices, device{node, d}) })
 		})
 	}
 }

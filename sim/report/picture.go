@@ -37,9 +37,11 @@ type Picture struct {
 	LeftOut int `json:"leftOut"`
 
 	nodes map[string]int
-	open  map[string][]held
-	vows  map[string][]promised
-	quota map[string][]quotaFrom
+	// devices are how many each node has.
+	devices []int
+	open    map[string][]held
+	vows    map[string][]promised
+	quota   map[string][]quotaFrom
 }
 
 // A quotaFrom is the quota of a queue from an instant on, nil where it has none.
@@ -82,7 +84,7 @@ type waits struct {
 }
 
 // A held is a place that a job held on a node; Why is the code of the reason for which it
-// was told to go, empty if it ended otherwise.
+// was told to go, or the change that took it away, empty if it ended otherwise.
 type held struct {
 	Job  string  `json:"job"`
 	Node int     `json:"node"`
@@ -91,6 +93,8 @@ type held struct {
 	To   float64 `json:"to"`
 	Why  string  `json:"why,omitzero"`
 	task string
+	// devices are those that it has of the node.
+	devices []int
 }
 
 // A promised place is one that a job was promised from some time to another, of a node; At is
@@ -122,6 +126,7 @@ func NewPicture(cluster *allot.State) *Picture {
 	for i := range cluster.Nodes {
 		p.nodes[cluster.Nodes[i].ID] = i
 		p.Nodes = append(p.Nodes, cluster.Nodes[i].ID)
+		p.devices = append(p.devices, len(cluster.Nodes[i].Devices))
 	}
 	for i := range cluster.Queues {
 		p.setQuota(&cluster.Queues[i], 0)
@@ -173,12 +178,11 @@ func (p *Picture) Observe(e sim.Event) {
 	case sim.PromiseEvent:
 		p.promise(e)
 	case sim.ChangeEvent:
-		switch c := e.Change; c.Kind {
-		case sim.NodeLost:
-			p.lose(p.nodes[c.Node], e.At)
-		case sim.QueueSet:
-			p.setQuota(c.Queue, e.At)
+		if e.Change.Kind == sim.QueueSet {
+			p.setQuota(e.Change.Queue, e.At)
+			return
 		}
+		p.lose(e.Change, e.At)
 	case sim.ActionEvent:
 		p.act(e)
 	}
@@ -253,7 +257,7 @@ func (p *Picture) act(e sim.Event) {
 	p.close(e.Job, e.At, "", a.Tasks)
 	for k, t := range a.Tasks {
 		if node, known := p.nodes[t.Node]; known {
-			p.open[e.Job] = append(p.open[e.Job], held{Job: e.Job, Node: node, GPUs: taken(&e, k), From: inSeconds(e.At), task: taskOf(t)})
+			p.open[e.Job] = append(p.open[e.Job], held{Job: e.Job, Node: node, GPUs: taken(&e, k), From: inSeconds(e.At), task: taskOf(t), devices: slices.Clone(t.Devices)})
 		}
 	}
 }
@@ -275,16 +279,34 @@ func (p *Picture) close(job string, at time.Duration, why string, tasks []allot.
 	}
 }
 
-// lose ends what is on a node that is lost.
-func (p *Picture) lose(node int, at time.Duration) {
+// lose ends the places that a change of a node takes away: whoever had them may wait long until it
+// runs again.
+func (p *Picture) lose(c *sim.Change, at time.Duration) {
+	node, known := p.nodes[c.Node]
+	if !known {
+		return
+	}
 	for job, list := range p.open { // order cannot matter: places are put in order at the end
 		p.open[job] = slices.DeleteFunc(list, func(h held) bool {
-			if h.Node == node {
-				p.place(h, at, "node-lost")
+			lost := h.Node == node && takes(c, p.devices[node], func(device int) bool { return slices.Contains(h.devices, device) })
+			if lost {
+				p.place(h, at, c.Kind.String())
 			}
-			return h.Node == node
+			return lost
 		})
 	}
+}
+
+// takes says of a change of a node, which has so many devices, whether it takes away a place there that
+// has some of them.
+func takes(c *sim.Change, devices int, has func(device int) bool) bool {
+	switch {
+	case c.Kind == sim.NodeLost, c.Kind == sim.TaskFails && devices == 0:
+		return true
+	case c.Kind == sim.DeviceLost, c.Kind == sim.TaskFails:
+		return devices > 0 && has(c.Device)
+	}
+	return false
 }
 
 // place takes in a place that has ended.

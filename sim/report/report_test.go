@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -159,6 +160,52 @@ func TestNothing(t *testing.T) {
 	for _, m := range report.Compare([]report.Run{{Summary: report.Summarize(r)}}).Means[0].Estimates {
 		if strings.HasSuffix(m.Measure, "_part") || strings.Contains(m.Measure, "quota") {
 			t.Errorf("of nothing there is %v", m)
+		}
+	}
+}
+
+// TestPlacesEndWithWhatTheyHave: a job that has lost its place to a fault holds none until it runs again.
+func TestPlacesEndWithWhatTheyHave(t *testing.T) {
+	for _, c := range []struct {
+		kind    sim.ChangeKind
+		devices int
+		places  string
+	}{
+		{sim.NodeLost, 2, "a 0-10 node-lost, b 0-10 node-lost, a 60-150 , b 60-150 "},
+		{sim.DeviceLost, 2, "a 0-10 device-lost, b 0-100 , a 60-150 "},
+		{sim.TaskFails, 2, "a 0-10 task-fails, b 0-100 , a 20-110 "},
+		{sim.TaskFails, 0, "a 0-10 task-fails, b 0-10 task-fails, a 20-110 , b 20-110 "},
+	} {
+		in := &sim.Input{Cluster: allot.State{Nodes: trace.Nodes(1, c.devices)}}
+		if c.devices == 0 {
+			in.Cluster.Nodes[0].Capacity = map[string]int64{sim.Slots: 2000}
+		}
+		for _, id := range []string{"a", "b"} {
+			request := allot.Request{GPU: allot.GPURequest{Count: 1}}
+			if c.devices == 0 {
+				request = allot.Request{Resources: map[string]int64{sim.Slots: 1000}}
+			}
+			in.Jobs = append(in.Jobs, sim.Job{Duration: 100 * time.Second, Workload: allot.Workload{ID: id, PodSets: []allot.PodSet{{Count: 1, Request: request}}}})
+		}
+		in.Changes = []sim.Change{{At: 10 * time.Second, Kind: c.kind, Node: "node-0"}}
+		switch c.kind {
+		case sim.NodeLost:
+			in.Changes = append(in.Changes, sim.Change{At: 60 * time.Second, Kind: sim.NodeBack, Node: "node-0"})
+		case sim.DeviceLost:
+			in.Changes = append(in.Changes, sim.Change{At: 60 * time.Second, Kind: sim.DeviceBack, Node: "node-0"})
+		}
+		p := report.NewPicture(&in.Cluster)
+		r, err := sim.Run(in, sim.Options{Scheduler: sim.FIFO(), Observe: p.Observe, Period: 20 * time.Second, Check: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close(r)
+		var list []string
+		for _, h := range p.Places {
+			list = append(list, fmt.Sprintf("%s %v-%v %s", h.Job, h.From, h.To, h.Why))
+		}
+		if got := strings.Join(list, ", "); got != c.places {
+			t.Errorf("%v: %s", c.kind, got)
 		}
 	}
 }
