@@ -88,6 +88,7 @@ type promised struct {
 	through   names            // those that it waits for, and that these wait for
 	reach     names            // those of them that have ended when those begin that wait for them
 	begun     bool             // it has begun, where promises are taken in their order
+	beyond    bool             // it is beyond its entitlement, or is so by now
 	gathers   bool
 	unsettled bool // it names what does not exist
 	// objections are against its being let in, and against those that it is told to wait for.
@@ -210,7 +211,8 @@ func (v *promising) promisedBy(at string, r *allot.PlannedReservation, w *verifi
 	if gathers {
 		to = forever
 	}
-	return &promised{path: at, source: r, workload: w, form: f, from: from, to: to, since: w.waitingSince(v.at), gathers: gathers, entry: noEntry}
+	beyond := !r.Promise.Entitled || w.source.Reserved != nil && w.source.Reserved.Form == r.Promise.Form && v.isOverLine(w, w)
+	return &promised{path: at, source: r, workload: w, form: f, from: from, to: to, since: w.waitingSince(v.at), gathers: gathers, beyond: beyond, entry: noEntry}
 }
 
 // canBeKept checks that what a host writes into the state of a promise may stand there (V1).

@@ -210,12 +210,12 @@ func overfullWith(standing []standing, p *promised, n *verifiedNode, now int64, 
 // isServedBy says whether what stands on places of a promise goes when its time comes, as it stands
 // behind it (B6) or was trusted to have left and has passed the workload that it is promised to (B5); but for
 // none of its own leaf that stands after it, nor for one that it may preempt, nor for one beyond its entitlement that is
-// told to wait for it, as it would come back by a better right (M5).
+// told to wait for it, as it would come back by a better right (M5), whatever it was when it was promised that.
 func (p *promised) isServedBy(one *standing) bool {
 	if one.behind != p.workload.source.ID && one.overran-1 <= p.since {
 		return false
 	}
-	if !p.source.Promise.Entitled && one.until.predicted <= p.from && slices.Contains(p.source.Promise.WaitsFor, one.workload.source.ID) {
+	if p.beyond && one.until.predicted <= p.from && slices.Contains(p.source.Promise.WaitsFor, one.workload.source.ID) {
 		return false
 	}
 	if one.form.nonPreemptible || p.comesAfter(one) {

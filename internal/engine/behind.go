@@ -53,12 +53,16 @@ func (s behind) hasComeFor(p *promise) bool {
 // Nobody steps aside for one from whom it would have the places back at once (M5): of one leaf for one that stands
 // after it, and for none that it may preempt. Nor does anybody do so once more for one that is beyond its lines, and
 // has lost the places again to the better right of such as had (M9), nor while it leaves another place and can take
-// back nothing by its right (S5); but for a workload for which places are gathered the time is yet to come (B8).
+// back nothing by its right (S5); but for a workload for which places are gathered the time is yet to come (B8). For
+// nobody it does so in vain, whatever that was promised as: who is beyond its lines by now waits for who overruns (M9).
 func (s behind) stepsAside(one *cluster.Seat, i int32, p *promise) bool {
 	w := s.world
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
 	if p.work == i || f.NonPreemptible || w.Outside(k, one.Node) || f.Pool != s.index || !p.overlaps(w.Position[one.Node], one.Devices) {
+		return false
+	}
+	if s.wouldInVain(i, p.work) {
 		return false
 	}
 	return (one.Behind == p.work+1 || s.overran(one, p)) && (p.entitled || p.within || p.gathers || !s.hasServed(i, p.work) && !k.IsLeaving(w)) && !s.comesFirst(i, f, p)

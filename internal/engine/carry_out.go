@@ -253,7 +253,7 @@ func (s preempting) endsForGood(c preempt.Justification) bool {
 func (s *Solver) moveAll(first int, proposal *preempt.Proposal) error {
 	units := slices.Clone(s.world.Room.Out[first:])
 	preempt.SortToReprieve(units, cluster.OutUnit.Standing)
-	s.seated = s.seated[:0]
+	s.seated, s.begins = s.seated[:0], triedStart{}
 	stays := make([]bool, len(units)) // their places are kept for them
 	for i := range units {
 		stays[i] = proposal.Staying && s.reprieving().stays(units[i].Unit, units[i].Seats)

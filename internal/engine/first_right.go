@@ -197,7 +197,12 @@ type servedBy struct {
 // hasServed says whether one has made way for another by this right, that has lost the places again, or would in vain.
 func (s behind) hasServed(i, work int32) bool {
 	seats := len(s.world.Room.Seats[work])
-	return s.served[servedBy{work, seats, i, 0}] || s.served[servedBy{work, seats, i, 1 + len(s.world.Room.Commits)}]
+	return s.served[servedBy{work, seats, i, 0}] || s.wouldInVain(i, work)
+}
+
+// wouldInVain says whether one would make way by this right for another that may not start then, as things stand.
+func (s behind) wouldInVain(i, work int32) bool {
+	return s.served[servedBy{work, len(s.world.Room.Seats[work]), i, 1 + len(s.world.Room.Commits)}]
 }
 
 // stay has those who stand behind a workload stay there, as things are, so that it is promised another time (B7).

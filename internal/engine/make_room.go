@@ -169,7 +169,7 @@ func (s preempting) wayFor(k *cluster.Work, it queue.Item, at int16, add []int32
 		if len(s.shortfalls) == 0 { // otherwise it is not the lines that stop it
 			s.diagnosis().tellLine(at, f, asks)
 		}
-		if s.undone(func() bool { return s.startFor(f, w.Definition(k, at), b) }) {
+		if s.undone(func() bool { return s.startFor(at, f, w.Definition(k, at), b) }) {
 			s.decision.Unsure = true // somebody may start there before
 			s.patient[it.ID] = true
 			return nil, nil // later, in what is free (Q4)
@@ -350,7 +350,7 @@ func (s preempting) placeDue(f *cluster.Form, d *cluster.Definition, b *preempt.
 }
 
 // startFor starts the unit in the journals only.
-func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) bool {
+func (s preempting) startFor(at int16, f *cluster.Form, d *cluster.Definition, b *preempt.Preemptor) bool {
 	defer s.tries()()
 	if _, ok := s.pool.Tree.Check(int(f.Queue), b.Asks, f.NonPreemptible); !ok {
 		return false
@@ -359,7 +359,29 @@ func (s preempting) startFor(f *cluster.Form, d *cluster.Definition, b *preempt.
 	if found && err == nil {
 		err = runsOnAtHome(s.Solver, &s.world.Works[b.Work], d, b.Add)
 	}
-	return found && err == nil && s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) == nil
+	if !found || err != nil || s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) != nil {
+		return false
+	}
+	s.begins = s.triedStart(at, b)
+	return true
+}
+
+// A triedStart is what would start of a workload in the trial at hand: it has its places in the journals, and no rows.
+type triedStart struct {
+	work  int32 // plus one
+	form  int16
+	seats []cluster.Seat
+}
+
+// triedStart is what would start of a preemptor at the places that were found.
+func (s preempting) triedStart(form int16, b *preempt.Preemptor) triedStart {
+	seats := make([]cluster.Seat, 0, len(s.places))
+	for task, set := range cluster.TasksOf(b.Add) {
+		one := cluster.Seat{TaskPlace: cluster.TaskPlace{Set: int32(set)}, Origin: cluster.None, Commit: int32(len(s.world.Room.Commits)), Until: s.cut}
+		one.Sit(s.pool.Nodes, s.places[task])
+		seats = append(seats, one)
+	}
+	return triedStart{b.Work + 1, form, seats}
 }
 
 // wouldStart says whether the unit starts as things stand.

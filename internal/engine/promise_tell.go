@@ -43,6 +43,21 @@ func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
 	return &v
 }
 
+// finally is the cause that was found when a promise became later, or went, or nil. Where something overran only in
+// between, as tasks of fixed work were out that did it together, the cause is what is in the way when all is decided.
+func (s telling) finally(p *promise) *cluster.Verdict {
+	if p.cause == nil || p.cause.Code != cluster.Overruns || p.lost || s.overrunsAt(p.cause.Workload, p.was.At) {
+		return p.cause
+	}
+	return s.causeOf(p, p.was.At)
+}
+
+// overrunsAt says whether anything of a workload is there still at a time.
+func (s telling) overrunsAt(i int32, at int64) bool {
+	ends := endings{World: s.world}
+	return slices.ContainsFunc(s.world.Room.Seats[i], func(one cluster.Seat) bool { return s.promises.profile.Round(ends.endsIn(i, &one)) > at })
+}
+
 // tooMany is the cause of a promise that goes as the policy makes fewer than there are, in all or to its queue.
 func (s telling) tooMany(p *promise) *cluster.Verdict {
 	r, all := &s.pool.Policy.Reserve, len(s.promises.list)
@@ -264,7 +279,7 @@ func Reservations(d *cluster.Decision) (out []cluster.Reservation) {
 		}
 		for _, p := range s.promises.withdrawn {
 			if s.promising().of(p.work) == nil && startsAnew(&w.Works[p.work]) {
-				out = append(out, cluster.Reservation{Work: p.work, Change: cluster.Withdrawn, Cause: cmp.Or(p.cause, s.promising().telling().lostTo(p)), Promise: *p.was})
+				out = append(out, cluster.Reservation{Work: p.work, Change: cluster.Withdrawn, Cause: cmp.Or(s.promising().telling().finally(p), s.promising().telling().lostTo(p)), Promise: *p.was})
 			}
 		}
 	}
@@ -361,7 +376,7 @@ func (s telling) told(p *promise) cluster.Reservation {
 	case out.Promise.At < p.was.At:
 		out.Change = cluster.Earlier
 	case out.Promise.At > p.was.At:
-		out.Change, out.Cause = cluster.Later, cmp.Or(p.cause, s.causeOf(p, p.was.At))
+		out.Change, out.Cause = cluster.Later, cmp.Or(s.finally(p), s.causeOf(p, p.was.At))
 	case !same:
 		out.Change = cluster.Moved
 	}

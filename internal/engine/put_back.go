@@ -208,7 +208,7 @@ func (s reprieving) putBack(o *cluster.OutUnit, where seating) (back bool, err e
 	if s.endsRights(o) {
 		return false, nil
 	}
-	s.inStep, s.seated = true, s.seated[:0] // what has a place has its rows
+	s.inStep, s.seated, s.begins = true, s.seated[:0], triedStart{} // what has a place has its rows
 	defer func() { s.inStep = false }()
 	return s.seatUnit(o, where)
 }

@@ -91,8 +91,8 @@ func (s preempting) preemptor(k *cluster.Work, it queue.Item, at int16, add []in
 	}
 	b.Need = needed(need)
 	b.Start = func() bool {
-		s.seated = s.seated[:0] // what moves for it gets its places after it
-		return s.startFor(f, d, b)
+		s.seated, s.begins = s.seated[:0], triedStart{} // what moves for it gets its places after it
+		return s.startFor(at, f, d, b)
 	}
 	b.Exact = b.Exact && !s.reprieving().fitted(d, b.Add)
 	if d.Gang.Constrained() {

@@ -329,7 +329,8 @@ func toldApart(s *cluster.Seat) int32 {
 type endings struct {
 	*cluster.World
 	withReleased bool
-	work         int32 // plus one
+	begins       triedStart // which does the fixed work too
+	work         int32      // plus one
 	done         int64
 }
 
@@ -340,6 +341,9 @@ func (e *endings) endsIn(i int32, s *cluster.Seat) int64 {
 	times, p := &e.Definition(k, k.Current).Times, e.Pools[e.FormOf(k, k.Current).Pool]
 	if times.Fixed && e.work != i+1 {
 		joint := jointOf(e.World, i, times, e.withReleased)
+		if e.begins.work == i+1 {
+			joint.Join(max(e.Now, 0), int32(len(e.begins.seats)))
+		}
 		e.work, e.done = i+1, joint.Done()
 	}
 	done := e.done

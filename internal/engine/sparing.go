@@ -221,15 +221,26 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	var stands []placement.Stay
-	outs, ends := s.behind().outs(), endings{World: w, withReleased: true}
-	for i, one := range s.behind().standing() {
-		if nodes[w.Position[one.Node]] && !outs.has(i, one.Step) {
+	outs, ends := s.behind().outs(), endings{World: w, withReleased: true, begins: s.begins}
+	note := func(i int32, one *cluster.Seat) {
+		if nodes[w.Position[one.Node]] {
 			stay := s.stayOf(&ends, i, one)
 			all.profile.Stands(stay)
 			stands = append(stands, stay)
 		}
 	}
+	for i, one := range s.behind().standing() {
+		if !outs.has(i, one.Step) {
+			note(i, one)
+		}
+	}
+	if all.making { // what is tried has left in time, as it will when it is carried out
+		s.eachTried(note)
+	}
 	for _, p := range all.list {
+		if !s.isOfAnother(p, cluster.None) {
+			continue // it has no promise once it has started
+		}
 		p.tellWay(all.profile, slices.DeleteFunc(slices.Clone(before.Behinds(p.work)), func(one placement.Stay) bool {
 			return !slices.ContainsFunc(stands, func(other placement.Stay) bool {
 				return other.Place == one.Place && other.Shape == one.Shape && other.Of == one.Of
@@ -240,6 +251,25 @@ func (s sparing) asItIs(known []*promise, do func()) {
 		}
 	}
 	do()
+}
+
+// eachTried goes through the tasks that have their places by what is tried alone: those that would start, and those that
+// move for them or stay.
+func (s sparing) eachTried(do func(i int32, one *cluster.Seat)) {
+	if begins := &s.begins; begins.work > 0 {
+		k := &s.world.Works[begins.work-1]
+		before := k.Current
+		k.Current = begins.form // it starts in that
+		for at := range begins.seats {
+			do(begins.work-1, &begins.seats[at])
+		}
+		k.Current = before
+	}
+	for _, again := range s.seated {
+		for at := range again.seats {
+			do(again.unit.Work, &again.seats[at])
+		}
+	}
 }
 
 // due is the promise of who would start, if its time has come, or nil: it is not in the way of those
