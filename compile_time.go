@@ -214,10 +214,12 @@ func (w *world) compilePromise(k *cluster.Work, given *Promise) *cluster.Promise
 		if !known || w.NodePool[at] != f.Pool || w.state.Nodes[at].Lost {
 			at = none
 		}
-		node.Set, node.Node = int32(set), at
 		for _, d := range t.Devices {
-			node.Devices |= 1 << d
+			if node.Devices |= 1 << d; at != none && d >= len(w.state.Nodes[at].Devices) {
+				at = none // the node has fewer devices now
+			}
 		}
+		node.Set, node.Node = int32(set), at
 		out.Tasks = append(out.Tasks, node)
 	}
 	return out
