@@ -56,7 +56,7 @@ func (h homecoming) goHome() error {
 			if err != nil {
 				return err
 			}
-			if home = home || h.toItsGrowth(i, one); !home {
+			if home = home || h.toItsOwn(i, one); !home {
 				if home, err = h.toSharers(i, one); err != nil {
 					return err
 				}
@@ -216,23 +216,27 @@ func (h *homecoming) alikePlace(i int32, one *cluster.Seat, shape placement.Shap
 	return place, found && one.Devices != 0 && !place.Pipelined && slices.Equal(classes(place.Devices), classes(one.Devices))
 }
 
-// toItsGrowth has a task that moves stay where it ran, if what its workload starts anew has that place: they are
-// alike, and change places. The plan would tell it so (M11), and promises go by the end of the task that stays (B4).
-func (h *homecoming) toItsGrowth(i int32, one *cluster.Seat) (home bool) {
+// toItsOwn has a task that moves stay where it ran, if what its workload starts anew or moves too has that place: they
+// are alike, and change places. The plan would tell it so (M11), and promises go by the end of the task that stays (B4).
+func (h *homecoming) toItsOwn(i int32, one *cluster.Seat) (home bool) {
 	w := h.solver.world
+	atHome := func(s *cluster.Seat) bool { return s.Origin >= 0 && s.Where() == w.Holdings[s.Origin].Where() }
 	from := w.Holdings[one.Origin].Where()
 	for at := range w.Room.Seats[i] {
 		other := &w.Room.Seats[i][at]
-		if other.Origin >= 0 || other.Set != one.Set || other.Where() != from {
+		if other.Set != one.Set || other.Where() != from || other.Origin >= 0 && (!w.Booking().Ran(other) || atHome(other)) {
 			continue
 		}
-		before, grown := *one, *other
+		before, there := *one, *other
 		one.Exchange(other)
 		if !w.Together(i) {
-			*one, *other = before, grown
+			*one, *other = before, there
 			continue
 		}
 		one.Commit, one.Behind, other.Behind = cluster.None, w.Holdings[one.Origin].Behind, one.Behind // each as its place is
+		if atHome(other) {
+			other.Commit, other.Behind = cluster.None, w.Holdings[other.Origin].Behind
+		}
 		h.changed(i)
 		return true
 	}
