@@ -11,16 +11,14 @@ import (
 
 // exposesWhenDue says whether somebody would have a right to what ran, once those have gone who stand behind a unit
 // that is beyond its own lines, and that has started (M9): a workload that was refused within its lines, or one of
-// those, which waits again. The former is tried, and of the latter it is a bound, which does not hinder a workload
-// whose time has come: its promise is laid anew once it has lost the places again (B7).
+// those, which waits again. The former is tried, and of the latter it is a bound. Where the time of the unit has come
+// those who were trusted to have left it wait for as well, if with the unit there they had a right to anything: they
+// would take the places back from it at once, with others in some of these by then, and would have gone for nobody (M2).
 func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
 	p := s.pool
-	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !s.ranBeside(b.Leaf) {
+	promised := s.behind().comes(b.Work)
+	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !promised && !s.ranBeside(b.Leaf) {
 		return false, nil
-	}
-	waiting := gone
-	if s.behind().comes(b.Work) {
-		waiting = nil
 	}
 	places, asks, claims, due := s.places, s.asks, s.claims, s.due
 	nodes, use, units, left := p.Index.Mark(), p.Tree.Mark(), p.Room.Mark(), len(s.rest)
@@ -48,12 +46,13 @@ func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []pre
 	gains := func(c *preempt.Preemptor) bool {
 		return c != nil && c.Leaf != b.Leaf && s.gives(c, b.Leaf) && s.mayGain(c, b.Asks)
 	}
-	for _, c := range waiting {
-		u := p.Room.Unit(c.Victim)
-		again, err := s.waitsAgain(c, before[u.Work])
-		if err != nil || gains(again) && s.othersRan(sideOf(p, b.Leaf, u.Leaf), gone) {
-			return err == nil, err
-		}
+	if promised {
+		exposed, err = s.wouldTakeBack(b.Work, gone, before, gains)
+	} else {
+		exposed, err = s.mayTakeFromOthers(b.Leaf, gone, before, gains)
+	}
+	if exposed || err != nil {
+		return exposed, err
 	}
 	able, err := s.refusedThat(gains, b.Work)
 	if len(able) == 0 || err != nil {
@@ -61,6 +60,40 @@ func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []pre
 	}
 	by, err := s.takesOnce(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
 	return by != nil, err
+}
+
+// mayTakeFromOthers is a bound: whether one of those that go may have a right to what ran of others on the side of a leaf.
+func (s exposing) mayTakeFromOthers(leaf int32, gone []preempt.Justification, before map[int32][]cluster.Seat, gains func(*preempt.Preemptor) bool) (bool, error) {
+	for _, c := range gone {
+		u := s.pool.Room.Unit(c.Victim)
+		own, _ := cluster.PartSeats(before[u.Work], u.Step)
+		again, err := s.waitsAgain(c, own)
+		if err != nil || gains(again) && s.othersRan(sideOf(s.pool, leaf, u.Leaf), gone) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// wouldTakeBack says whether one of those that go and were trusted to have left (B5) may have a right against the
+// workload that they wait for, and does not find a place beside it together with the others.
+func (s exposing) wouldTakeBack(work int32, gone []preempt.Justification, before map[int32][]cluster.Seat, gains func(*preempt.Preemptor) bool) (back bool, err error) {
+	s.preempting().undone(func() bool {
+		for _, c := range gone {
+			u := s.pool.Room.Unit(c.Victim)
+			own, _ := cluster.PartSeats(before[u.Work], u.Step)
+			if c.Moves || !s.isTrusted(own, work) {
+				continue
+			}
+			again, failed := s.waitsAgain(c, own)
+			if may := gains(again); failed != nil || again != nil && !again.Start() && may {
+				back, err = failed == nil, failed
+				break
+			}
+		}
+		return back
+	})
+	return back, err
 }
 
 // refusedThat are those of the workloads refused within their lines in this round for which a condition holds, while
@@ -116,16 +149,23 @@ func (s exposing) othersRan(q int32, gone []preempt.Justification) bool {
 	return false
 }
 
-// waitsAgain describes a victim, whose workload had some seats, as it waits once it has gone; nil where it does not, or
+// isTrusted says whether seats are of what runs, and has not taken its place behind a workload as it knew (B6): it was
+// trusted to have left (B5).
+func (s exposing) isTrusted(seats []cluster.Seat, work int32) bool {
+	w := s.world
+	return slices.ContainsFunc(seats, func(one cluster.Seat) bool { return w.Booking().Ran(&one) }) &&
+		!slices.ContainsFunc(seats, func(one cluster.Seat) bool { return one.Behind == work+1 })
+}
+
+// waitsAgain describes a victim, which had some seats, as it waits once it has gone; nil where it does not, or
 // never reclaims.
-func (s exposing) waitsAgain(c preempt.Justification, seats []cluster.Seat) (*preempt.Preemptor, error) {
+func (s exposing) waitsAgain(c preempt.Justification, own []cluster.Seat) (*preempt.Preemptor, error) {
 	w, u := s.world, s.pool.Room.Unit(c.Victim)
 	if s.wouldEnd(c) || s.pool.Policy.ReclaimNonPreemptibleOnly {
 		return nil, nil
 	}
 	k := &w.Works[u.Work]
 	add := make([]int32, len(w.Definition(k, k.Current).Sets))
-	own, _ := cluster.PartSeats(seats, u.Step)
 	for at := range own {
 		add[own[at].Set]++
 	}
