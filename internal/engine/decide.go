@@ -318,7 +318,8 @@ type Solver struct {
 	// seated are the units that have got places again since a preemptor was last started for a
 	// trial, or since what it proposes is carried out.
 	seated []seatedUnit
-	// begins is what that preemptor would start, as long as it has no rows.
+	// begins is what that preemptor would start, as long as it has no rows; it is known while room is made beside
+	// promises.
 	begins triedStart
 	// passes is the workload whose promised places were found for the unit at hand, plus one (B6);
 	// 0 is nobody.

@@ -131,7 +131,7 @@ func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []
 	if err := s.promising().makesRoom(); err != nil {
 		return false, err
 	}
-	defer func() { s.promises.making = false }()
+	defer func() { s.promises.making, s.begins = false, triedStart{} }()
 	defer s.promises.serve(it.ID)()
 	found, err := s.wayFor(k, it, at, add, asks)
 	if found == nil || err != nil || s.telling {
@@ -362,7 +362,9 @@ func (s preempting) startFor(at int16, f *cluster.Form, d *cluster.Definition, b
 	if !found || err != nil || s.pool.Tree.Charge(int(f.Queue), charge, f.NonPreemptible) != nil {
 		return false
 	}
-	s.begins = s.triedStart(at, b)
+	if s.promises.making { // only then anybody asks how long it would stay
+		s.begins = s.triesToStart(at, b)
+	}
 	return true
 }
 
@@ -373,8 +375,8 @@ type triedStart struct {
 	seats []cluster.Seat
 }
 
-// triedStart is what would start of a preemptor at the places that were found.
-func (s preempting) triedStart(form int16, b *preempt.Preemptor) triedStart {
+// triesToStart is what would start of a preemptor at the places that were found.
+func (s preempting) triesToStart(form int16, b *preempt.Preemptor) triedStart {
 	seats := make([]cluster.Seat, 0, len(s.places))
 	for task, set := range cluster.TasksOf(b.Add) {
 		one := cluster.Seat{TaskPlace: cluster.TaskPlace{Set: int32(set)}, Origin: cluster.None, Commit: int32(len(s.world.Room.Commits)), Until: s.cut}
@@ -389,8 +391,9 @@ func (s preempting) wouldStart(b *preempt.Preemptor) bool { return s.undone(b.St
 
 // undone says whether something starts, and takes it back.
 func (s preempting) undone(start func() bool) bool {
-	nodes, use := s.pool.Index.Mark(), s.pool.Tree.Mark()
+	nodes, use, begins := s.pool.Index.Mark(), s.pool.Tree.Mark(), s.begins
 	ok := start()
+	s.begins = begins
 	s.pool.Index.Undo(nodes)
 	s.pool.Tree.Undo(use)
 	return ok

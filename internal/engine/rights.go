@@ -21,11 +21,11 @@ func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 	return false
 }
 
-// startsAnew says whether a workload of which all that ran has gone starts anew beyond its lines, and does not
+// mayNotRunOn says whether a workload of which all that ran has gone starts anew, beyond its lines, and does not
 // run on: others for whom it did not go have reclaimed since, and with it where it was they would have been
 // beyond the lines of their right, whatever else this solve has started.
-func (s reprieving) startsAnew(k *cluster.Work, it queue.Item, f *cluster.Form, charge quota.Amounts) bool {
-	if s.pool.Room.Entitled(f.Queue, charge) || !wasEvicted(k, s.world) || it.Form != s.world.Live[k.Live].Form {
+func (s reprieving) mayNotRunOn(k *cluster.Work, it queue.Item, f *cluster.Form, charge quota.Amounts) bool {
+	if !wasEvicted(k, s.world) || it.Form != s.world.Live[k.Live].Form || s.pool.Room.Entitled(f.Queue, charge) {
 		return false
 	}
 	o := &cluster.OutUnit{Unit: &preempt.Unit{EvictionRank: preempt.EvictionRank{Work: it.ID}, Leaf: f.Queue, Charge: charge}}

@@ -364,7 +364,7 @@ func (s *Solver) tryUnit(k *cluster.Work, it queue.Item, f *cluster.Form, unit g
 		return byCapacity, err
 	}
 	s.passes = passes // which others have asked about since
-	return started, s.commit(k, it, f, unit, charge, s.reprieving().startsAnew(k, it, f, charge))
+	return started, s.commit(k, it, f, unit, charge, s.reprieving().mayNotRunOn(k, it, f, charge))
 }
 
 // outgrows says whether a workload with a ladder was evicted in this solve and would start
