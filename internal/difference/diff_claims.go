@@ -10,7 +10,7 @@ import (
 // of which something was leaving that before is claimed by the plan, and of it starts, in the order of the actions,
 // what is free (S4): whatever of it the solve had start at once, and have wait, while it made the room.
 
-// turns are how what waits for what was leaving has its places, one after the other.
+// turns gives what waits for what was leaving its places anew, one action after the other.
 type turns struct{ Difference }
 
 // claim has what waits for what was leaving before wait so.
