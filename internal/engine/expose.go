@@ -110,16 +110,7 @@ func (s exposing) exposes(it queue.Item, f *cluster.Form, unit gang.Unit, charge
 // takesOnce is the first of some claimants that has a reclaim which takes what ran before once a unit has some places,
 // or nil.
 func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster.Form, unit gang.Unit, places []placement.Place) (*preempt.Preemptor, error) {
-	w := s.world
-	w.Journal.Keep(w, it.ID)
-	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
-	own := k.Current
-	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
-	reenter(w, it.ID)
-	defer func() {
-		w.Room.Seats[it.ID], k.Current = before, own
-		reenter(w, it.ID)
-	}()
+	defer s.asStarted(it, unit, places)()
 	for _, b := range able {
 		switch exposed, err := s.takesWhatRan(b, it, f); {
 		case err != nil:
@@ -129,6 +120,20 @@ func (s exposing) takesOnce(able []*preempt.Preemptor, it queue.Item, f *cluster
 		}
 	}
 	return nil, nil
+}
+
+// asStarted has a unit be among those that stand, at some places, and returns what ends that.
+func (s exposing) asStarted(it queue.Item, unit gang.Unit, places []placement.Place) (end func()) {
+	w := s.world
+	w.Journal.Keep(w, it.ID)
+	k, before := &w.Works[it.ID], w.Room.Seats[it.ID]
+	own := k.Current
+	w.Room.Seats[it.ID], k.Current = s.withPlaces(before, unit, places), it.Form
+	reenter(w, it.ID)
+	return func() {
+		w.Room.Seats[it.ID], k.Current = before, own
+		reenter(w, it.ID)
+	}
 }
 
 // mayCost is a bound: whether a reclaim of a claimant that a start in the leaf gives it may take what ran, there or,

@@ -47,7 +47,9 @@ func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []pre
 		return c != nil && c.Leaf != b.Leaf && s.gives(c, b.Leaf) && s.mayGain(c, b.Asks)
 	}
 	if promised {
+		end := s.asStarted(it, b.Add, taken)
 		exposed, err = s.wouldTakeBack(b.Work, gone, before, gains)
+		end()
 	} else {
 		exposed, err = s.mayTakeFromOthers(b.Leaf, gone, before, gains)
 	}
@@ -75,9 +77,12 @@ func (s exposing) mayTakeFromOthers(leaf int32, gone []preempt.Justification, be
 	return false, nil
 }
 
-// wouldTakeBack says whether one of those that go and were trusted to have left (B5) may have a right against the
-// workload that they wait for, and does not find a place beside it together with the others.
+// wouldTakeBack says whether one of those that go and were trusted to have left (B5) has a right to what the workload
+// has that they wait for, or to what ran, as it does not find a place beside it together with the others, nor one that
+// something else holds that this solve has started, and that it may take from that (M9).
 func (s exposing) wouldTakeBack(work int32, gone []preempt.Justification, before map[int32][]cluster.Seat, gains func(*preempt.Preemptor) bool) (back bool, err error) {
+	units := s.pool.Room.Mark()
+	defer s.pool.Room.Undo(units)
 	s.preempting().undone(func() bool {
 		for _, c := range gone {
 			u := s.pool.Room.Unit(c.Victim)
@@ -86,14 +91,43 @@ func (s exposing) wouldTakeBack(work int32, gone []preempt.Justification, before
 				continue
 			}
 			again, failed := s.waitsAgain(c, own)
-			if may := gains(again); failed != nil || again != nil && !again.Start() && may {
-				back, err = failed == nil, failed
+			if may := gains(again); failed == nil && again != nil && !again.Start() && may {
+				back, failed = s.takesFrom(again, work)
+			}
+			if err = failed; back || err != nil {
 				break
 			}
 		}
 		return back
 	})
 	return back, err
+}
+
+// takesFrom says whether somebody who waits has a reclaim which takes what ran before, or what a workload has just
+// started. Where it takes nothing but what others have, it does so.
+func (s exposing) takesFrom(b *preempt.Preemptor, work int32) (bool, error) {
+	room := s.pool.Room
+	for _, mode := range s.reclaims(b) {
+		proposal, refusal, found := room.Find(b, mode)
+		s.decision.Work.Candidates += int64(refusal.Steps)
+		if !found {
+			continue
+		}
+		victims := slices.Clone(proposal.Justifications)
+		if slices.ContainsFunc(victims, func(c preempt.Justification) bool {
+			u := room.Unit(c.Victim)
+			return u.Running > 0 || u.Work == work
+		}) {
+			return true, nil
+		}
+		for _, c := range victims {
+			if err := room.Take(c.Victim); err != nil {
+				return false, err
+			}
+		}
+		return !b.Start(), nil
+	}
+	return false, nil
 }
 
 // refusedThat are those of the workloads refused within their lines in this round for which a condition holds, while

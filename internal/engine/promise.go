@@ -71,14 +71,16 @@ type promise struct {
 	within   bool  // it is within the lines of today, see [laying.readLines]
 	at       int64
 	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.wouldExpose]
-	duration int64
-	unit     gang.Unit
-	indices  []int32 // of the tasks of the unit
-	held     []int32 // what is left of a gang that the unit completes, by pod set; nil is that all starts together
-	asks     quota.Amounts
-	stays    []placement.Stay // by pod set, then task
-	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
-	lost     bool             // some place is not there any more
+	// putOffFor is for whose sake it is put off, plus one: it yields to a start of that one, who may wait for nothing else.
+	putOffFor int32
+	duration  int64
+	unit      gang.Unit
+	indices   []int32 // of the tasks of the unit
+	held      []int32 // what is left of a gang that the unit completes, by pod set; nil is that all starts together
+	asks      quota.Amounts
+	stays     []placement.Stay // by pod set, then task
+	asFound   []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
+	lost      bool             // some place is not there any more
 	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
 	// are laid again after it. movedFor is the workload for which it has other places since than before, plus one.
 	firm     bool

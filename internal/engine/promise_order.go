@@ -82,6 +82,9 @@ func (s laying) yields(p, to *promise) bool {
 // isBeyond says whether a promise is beyond its lines and another within its own.
 func (p *promise) isBeyond(to *promise) bool { return to.entitled && !p.entitled && !p.within }
 
+// isPutOffFor says whether a promise does not begin yet for the sake of a workload.
+func (p *promise) isPutOffFor(work int32) bool { return p.putOffFor == work+1 }
+
 // mayBeOneMore says whether there may be one promise more, or one may be made as others make way for it. Those of its
 // own leaf do so for one in a pass, which is noted: most of those who stand before them find no time, and a pass in
 // which one has found some is followed by another.
@@ -253,12 +256,12 @@ func (s laying) wouldExpose(it queue.Item) (not notYet, err error) {
 func (s laying) deferWhere(p *promise, not notYet) {
 	switch {
 	case not.why == nil && p.from > 0 && s.phase != withinLines:
-		p.from, p.tried, p.sought = 0, 0, 0
+		p.from, p.putOffFor, p.tried, p.sought = 0, 0, 0, 0
 		return
 	case not.why == nil || p.at >= not.from:
 		return
 	}
 	s.promises.profile.Release(p.work)
-	p.from = not.from
+	p.from, p.putOffFor = not.from, not.why.Workload+1
 	s.allElsewhere(s.anew(p, p.from, p.at, s.yieldsTo(p, not.why.Workload)))
 }

@@ -147,11 +147,11 @@ type reaching struct {
 }
 
 // yieldsToStart says whether a promise need not be kept for a workload that would start in a
-// form: its own, one that is beyond its lines where that is within its own, and, to one that
+// form: its own, one that is put off for it, one that is beyond its lines where that is within its own, and, to one that
 // has been promised nothing itself, that of one of its leaf that it stands before (B4); but not
 // where one that asks the same stands before both and keeps to its own promise (M9).
 func (s promising) yieldsToStart(p *promise, i int32, f *cluster.Form, entitled bool) bool {
-	if p.work == i || entitled && !p.entitled && !p.within {
+	if p.work == i || p.isPutOffFor(i) || entitled && !p.entitled && !p.within {
 		return true
 	}
 	w := s.world
