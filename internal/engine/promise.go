@@ -77,6 +77,7 @@ type promise struct {
 	held     []int32 // what is left of a gang that the unit completes, by pod set; nil is that all starts together
 	asks     quota.Amounts
 	stays    []placement.Stay // by pod set, then task
+	right    slot             // where it stands by right, and goes back to where it is earlier
 	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
 	lost     bool             // some place is not there any more
 	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
@@ -87,6 +88,7 @@ type promise struct {
 	after    int32            // how many commits there were when its places were gathered in this solve
 	was      *cluster.Promise // as the state has it, or nil
 	cause    *cluster.Verdict // why it is later, or is gone
+	gaveWay  int32            // the workload for which it was lifted and does not stand any more, plus one
 	made     int64
 	first    int64
 	behindIt []*promise // see [sparing.behindDue]
@@ -98,6 +100,18 @@ type promise struct {
 	soughtAll     bool
 	wentFirst     bool // what is made in this solve has made way for it, see [laying.anew]
 }
+
+// A slot is a time and the places of a promise then, and why it is later than that of the state. By right a promise has
+// that of the state, or the one that it was laid in since: all these stand beside each other. What it has earlier may be
+// taken from it again (B7).
+type slot struct {
+	at    int64
+	stays []placement.Stay
+	cause *cluster.Verdict
+}
+
+// standsByRight has a promise stand by right where it is.
+func (p *promise) standsByRight() { p.right = slot{p.at, slices.Clone(p.stays), p.cause} }
 
 // reserves says whether the pool promises anything.
 func reserves(p *cluster.Pool) bool { return p.Policy.Reserve.Depth > 0 }
@@ -220,6 +234,7 @@ func (s promising) read(i int32) *promise {
 	}
 	p.asks = slices.Clone(asks)
 	s.window(p)
+	p.standsByRight()
 	return p
 }
 
@@ -383,8 +398,9 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	}
 	var cause *cluster.Verdict
 	if p.was != nil && p.cause == nil { // else nobody is told of it
-		cause = s.telling().causeOf(p, was)
+		cause = s.telling().causeOf(p)
 	}
+	p.gaveWay = 0
 	return s.laying().anew(p, p.at, was, cause)
 }
 
@@ -416,6 +432,9 @@ func (s laying) anew(p *promise, from, was int64, cause *cluster.Verdict) (broke
 	if found {
 		if p.at > was {
 			s.later(p, cause)
+		}
+		if p.at >= p.right.at {
+			p.standsByRight()
 		}
 		s.hold(p)
 	} else {
@@ -491,6 +510,15 @@ func (s promising) withdraw(p *promise, cause *cluster.Verdict) {
 // theirs again, as new ones are made by O2, and nobody passes whom they are made to (B4, B5).
 func (s promising) opens() {
 	s.decision.Restart = s.decision.Restart || s.promises.passed
+}
+
+// gaveUpStart notes for whom a workload has given up its start: that is why its promise is later, or is gone.
+func (s laying) gaveUpStart(work, to int32) {
+	for _, p := range s.promises.withdrawn {
+		if p.work == work {
+			s.later(p, s.yieldsTo(p, to))
+		}
+	}
 }
 
 // fulfil forgets the promise of a workload that starts, but for that it was one of the state:
