@@ -77,7 +77,6 @@ type promise struct {
 	held     []int32 // what is left of a gang that the unit completes, by pod set; nil is that all starts together
 	asks     quota.Amounts
 	stays    []placement.Stay // by pod set, then task
-	right    slot             // where it stands by right, and goes back to where it is earlier
 	asFound  []placement.Stay // as the index names devices, where the plan names them otherwise, or nil
 	lost     bool             // some place is not there any more
 	// firm: it is where it was laid for one whom it need not yield to, maybe on places of such as do; these
@@ -100,18 +99,6 @@ type promise struct {
 	soughtAll     bool
 	wentFirst     bool // what is made in this solve has made way for it, see [laying.anew]
 }
-
-// A slot is a time and the places of a promise then, and why it is later than that of the state. By right a promise has
-// that of the state, or the one that it was laid in since: all these stand beside each other. What it has earlier may be
-// taken from it again (B7).
-type slot struct {
-	at    int64
-	stays []placement.Stay
-	cause *cluster.Verdict
-}
-
-// standsByRight has a promise stand by right where it is.
-func (p *promise) standsByRight() { p.right = slot{p.at, slices.Clone(p.stays), p.cause} }
 
 // reserves says whether the pool promises anything.
 func reserves(p *cluster.Pool) bool { return p.Policy.Reserve.Depth > 0 }
@@ -234,7 +221,6 @@ func (s promising) read(i int32) *promise {
 	}
 	p.asks = slices.Clone(asks)
 	s.window(p)
-	p.standsByRight()
 	return p
 }
 
@@ -432,9 +418,6 @@ func (s laying) anew(p *promise, from, was int64, cause *cluster.Verdict) (broke
 	if found {
 		if p.at > was {
 			s.later(p, cause)
-		}
-		if p.at >= p.right.at {
-			p.standsByRight()
 		}
 		s.hold(p)
 	} else {

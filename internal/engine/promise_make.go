@@ -135,7 +135,6 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 		s.withdraw(last, s.yieldsTo(last, p.work))
 	}
 	s.laying().allElsewhere(broken)
-	s.laying().inTime(p) // the state may have promised it something, that was withdrawn for its start
 	return true
 }
 
@@ -195,7 +194,7 @@ func (s promising) improve() (moved bool, err error) {
 
 // inTime has a promise that became later in this solve stand at the time again that the state has, if it can beside
 // all but others to which it need not yield and that are later than that too, or were made now, or else are earlier
-// than they are by right: all that is kept stands at its time first, before any is tried earlier or made (B4, B7).
+// than it: all that is kept stands at its time first, before any is tried earlier or made (B4, B7).
 func (s laying) inTime(p *promise) bool {
 	if s.promises.foresees || !s.isLate(p) {
 		return false
@@ -207,13 +206,12 @@ func (s laying) inTime(p *promise) bool {
 }
 
 // inVain says whether a try has come to nothing, and undoes it then: the promise is not earlier than it was, as it had to
-// yield to one that went on for it, or one that need not yield to it is later for it than the state has it and than it
-// stands by right.
+// yield to one that went on for it, or one that need not yield to it is later for it than the state has it.
 func (s laying) inVain(p *promise, was int64, before asLaid) bool {
 	vain := s.of(p.work) != p || p.at >= was
 	for at, other := range before.list {
 		vain = vain || other != p && other.was != nil && !s.isLate(&before.were[at]) && !s.yields(other, p) &&
-			(s.of(other.work) != other || s.isLate(other) && other.at > before.were[at].right.at)
+			(s.of(other.work) != other || s.isLate(other))
 	}
 	if vain {
 		s.layAs(before)
@@ -273,11 +271,7 @@ func (s laying) standsInTime(p *promise, makesWay func(*promise) bool) bool {
 			continue
 		}
 		before = append(before, *other)
-		to := other.right
-		if other == p {
-			to = s.slotOfState(p)
-		}
-		if !(other != p && s.stands(other)) && !s.layInTime(other, to) {
+		if !(other != p && s.stands(other)) && !s.layInTime(other) {
 			s.layBackAs(before, lifted)
 			return false
 		}
@@ -289,6 +283,7 @@ func (s laying) standsInTime(p *promise, makesWay func(*promise) bool) bool {
 			other.tried, other.sought = 0, 0
 		}
 	}
+	p.cause = nil
 	broken := s.holdAgain(slices.DeleteFunc(lifted, func(other *promise) bool { return len(s.promises.profile.Held(other.work)) > 0 }))
 	s.changed()
 	s.eachElsewhere(broken)
@@ -308,30 +303,16 @@ func (s laying) holdAgain(lifted []*promise) (broken []*promise) {
 	return broken
 }
 
-// layInTime has a promise that is lifted be laid in a slot, or on equal places then, if that is at another time than its
-// own and it can.
-func (s laying) layInTime(p *promise, to slot) bool {
-	at := max(to.at, p.from)
-	if at == p.at || p.lost {
+// layInTime has a promise that is lifted be laid when the state has it, on its places or on equal ones, if that is
+// another time than its own and it can.
+func (s laying) layInTime(p *promise) bool {
+	at := max(p.was.At, s.world.Now, p.from, 0)
+	if at == p.at {
 		return false
 	}
-	for _, on := range [][]placement.Stay{to.stays, p.stays} {
-		p.at, p.stays, p.cause, p.movedFor = at, slices.Clone(on), to.cause, 0
-		s.window(p)
-		if s.stands(p) {
-			return true
-		}
-	}
-	return s.layAtItsTime(p)
-}
-
-// slotOfState is the slot in which the state has a promise, on its places of now where those are not all there.
-func (s laying) slotOfState(p *promise) slot {
-	there := p.stays
-	if kept, some := s.telling().keptStays(p); some {
-		there = kept
-	}
-	return slot{at: max(p.was.At, s.world.Now, 0), stays: slices.Clone(there)}
+	p.at, p.stays, p.movedFor = at, slices.Clone(p.stays), 0
+	s.window(p)
+	return s.stands(p) || !p.lost && s.layAtItsTime(p)
 }
 
 // layBackAs holds again what was lifted, of which some were tried at other times, as they were before.
@@ -347,9 +328,9 @@ func (s laying) layBackAs(before []promise, lifted []*promise) {
 // comesAfterKept says whether a promise is later than the state has it, or was made in this solve.
 func (s laying) comesAfterKept(p *promise) bool { return p.was == nil || s.isLate(p) }
 
-// isEarly says whether a promise is earlier than it is by right, and no later than the state has it.
+// isEarly says whether a promise is earlier than the state has it.
 func (s laying) isEarly(p *promise) bool {
-	return p.was != nil && !p.was.Gathers && !p.gathers && p.at < p.right.at && !s.isLate(p)
+	return p.was != nil && !p.was.Gathers && !p.gathers && p.at < max(p.was.At, s.world.Now, 0)
 }
 
 // isLate says whether a promise is later than the state has it, and than now.

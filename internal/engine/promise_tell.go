@@ -12,8 +12,9 @@ import (
 // What has become of promises, and why somebody is kept off what is promised, is told when
 // all is decided.
 
-// causeOf is why a promise cannot be kept at its time and places: a node or device of it is lost, its queue does not let it in any more, who was to make way
-// for it overruns, it has given way to one to whom it yields or such a one has its places, or something else has changed.
+// causeOf is why a promise cannot be kept at its time and places: a node or device of it is lost, its queue does not let
+// it in any more, who was to make way for it overruns, it has given way to one to whom it yields or such a one has its
+// places, or something else has changed.
 func (s telling) causeOf(p *promise) *cluster.Verdict {
 	w, was := s.world, p.at
 	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
@@ -58,23 +59,6 @@ func (s telling) causeInTime(p *promise) *cluster.Verdict {
 	then := *p
 	then.at = p.was.At
 	return s.causeOf(&then)
-}
-
-// keptStays are the places on which the state has a promise, if they are all there, and together as it asks.
-func (s telling) keptStays(p *promise) (stays []placement.Stay, some bool) {
-	if len(p.was.Tasks) != len(p.stays) {
-		return nil, false
-	}
-	stays = slices.Clone(p.stays)
-	for at, t := range p.was.Tasks {
-		if t.Node == cluster.None {
-			return nil, false
-		}
-		stays[at].Place.Node, stays[at].Place.Devices = s.world.Position[t.Node], t.Devices
-	}
-	kept := *p
-	kept.stays = stays
-	return stays, obeys(s.Solver, &kept, s.world.Definition(&s.world.Works[p.work], p.form))
 }
 
 // overrunsAt says whether anything of a workload is there still at a time.
