@@ -456,7 +456,6 @@ func (s freeStarts) takesPlaceOf(it queue.Item, commit int32) (bool, error) {
 	p.Index.Commit(nodes)
 	p.Tree.Commit(use)
 	s.restatusLifted(l)
-	s.promising().laying().gaveUpStart(l.work, it.ID)
 	s.afterLift(l.work)
 	s.requeue(l.work)
 	s.requeue(it.ID)

@@ -89,7 +89,6 @@ type promise struct {
 	after    int32            // how many commits there were when its places were gathered in this solve
 	was      *cluster.Promise // as the state has it, or nil
 	cause    *cluster.Verdict // why it is later, or is gone
-	gaveWay  int32            // the workload for which it was lifted and does not stand any more, plus one
 	made     int64
 	first    int64
 	behindIt []*promise // see [sparing.behindDue]
@@ -386,9 +385,8 @@ func (s promising) layElsewhere(p *promise) (broken []*promise) {
 	}
 	var cause *cluster.Verdict
 	if p.was != nil && p.cause == nil { // else nobody is told of it
-		cause = s.telling().causeOf(p)
+		cause = s.telling().causeOf(p, was)
 	}
-	p.gaveWay = 0
 	return s.laying().anew(p, p.at, was, cause)
 }
 
@@ -495,15 +493,6 @@ func (s promising) withdraw(p *promise, cause *cluster.Verdict) {
 // theirs again, as new ones are made by O2, and nobody passes whom they are made to (B4, B5).
 func (s promising) opens() {
 	s.decision.Restart = s.decision.Restart || s.promises.passed
-}
-
-// gaveUpStart notes for whom a workload has given up its start: that is why its promise is later, or is gone.
-func (s laying) gaveUpStart(work, to int32) {
-	for _, p := range s.promises.withdrawn {
-		if p.work == work {
-			s.later(p, s.yieldsTo(p, to))
-		}
-	}
 }
 
 // fulfil forgets the promise of a workload that starts, but for that it was one of the state:

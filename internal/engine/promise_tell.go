@@ -12,11 +12,11 @@ import (
 // What has become of promises, and why somebody is kept off what is promised, is told when
 // all is decided.
 
-// causeOf is why a promise cannot be kept at its time and places: a node or device of it is lost, its queue does not let
-// it in any more, who was to make way for it overruns, it has given way to one to whom it yields or such a one has its
-// places, or something else has changed.
-func (s telling) causeOf(p *promise) *cluster.Verdict {
-	w, was := s.world, p.at
+// causeOf is why a promise cannot be kept at its time: a node or device of it is lost, who was
+// to make way for it overruns, one to whom it yields has its places, its queue does not let
+// it in any more, or something else has changed.
+func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
+	w := s.world
 	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
 	f := w.FormOf(&w.Works[p.work], p.form)
 	switch {
@@ -30,8 +30,6 @@ func (s telling) causeOf(p *promise) *cluster.Verdict {
 		})
 	case was < w.Now && s.stillLeaving(p.overlaps) != cluster.None:
 		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p.overlaps)
-	case p.gaveWay > 0:
-		v.Code, v.Workload = cluster.Yields, p.gaveWay-1
 	default:
 		if by, overruns := s.inTheWay(p, was); by != cluster.None {
 			v.Code, v.Workload = cluster.Yields, by
@@ -51,14 +49,7 @@ func (s telling) finally(p *promise) *cluster.Verdict {
 	if p.cause == nil || p.cause.Code != cluster.Overruns || p.lost || s.overrunsAt(p.cause.Workload, p.was.At) {
 		return p.cause
 	}
-	return s.causeInTime(p)
-}
-
-// causeInTime is causeOf of a promise at the time that the state has.
-func (s telling) causeInTime(p *promise) *cluster.Verdict {
-	then := *p
-	then.at = p.was.At
-	return s.causeOf(&then)
+	return s.causeOf(p, p.was.At)
 }
 
 // overrunsAt says whether anything of a workload is there still at a time.
@@ -385,7 +376,7 @@ func (s telling) told(p *promise) cluster.Reservation {
 	case out.Promise.At < p.was.At:
 		out.Change = cluster.Earlier
 	case out.Promise.At > p.was.At:
-		out.Change, out.Cause = cluster.Later, cmp.Or(s.finally(p), s.causeInTime(p))
+		out.Change, out.Cause = cluster.Later, cmp.Or(s.finally(p), s.causeOf(p, p.was.At))
 	case !same:
 		out.Change = cluster.Moved
 	}

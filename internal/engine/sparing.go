@@ -438,7 +438,6 @@ func (s promising) layBack(lifted []*promise, laid *promise) (broken []*promise)
 		if laid == nil || p != laid && allIn && !s.meet(p, laid) || s.stands(p) {
 			s.hold(p)
 		} else {
-			p.gaveWay = laid.work + 1
 			broken = append(broken, p)
 		}
 	}
