@@ -340,8 +340,8 @@ func (w *walker) bits(leaf string, units []*walkedUnit) [3]map[string]bool {
 }
 
 // takesProtected says that a reclaim takes protected work of the leaf, as its
-// excess, or that it goes for what stays within the leaf's line (E7). Where there are several beneficiaries a plan does not tell which of
-// them took what, only for whom it went in the end.
+// excess, or that it goes for what stays within the leaf's line (E7), or has come back beside that. Where there are
+// several beneficiaries a plan does not tell which of them took what, only for whom it went in the end.
 func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allot.Plan) bool {
 	byQuota, protected := w.walk(leaf, before)
 	waiters := make(map[string]bool)
@@ -350,12 +350,8 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 			waiters[a.Workload] = true
 		}
 	}
-	for _, a := range p.Actions {
-		own := func(u *walkedUnit) bool { return w.servesWithout(u, after, a.Reason.Workload) && protected[u.name()] }
-		if hurts(a) && a.Reason.Code != allot.Preempted && w.isBeyond(leaf, after) && slices.ContainsFunc(before, own) &&
-			w.staysWithin(leaf, before, after, a.Reason.Workload) {
-			return true
-		}
+	if w.outprotected(leaf, before, after, protected) && slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return hurts(a) && a.Reason.Code != allot.Preempted }) {
+		return true
 	}
 	for _, u := range before {
 		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
@@ -374,21 +370,27 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 	return false
 }
 
-// isBeyond says whether units of a leaf use more than LF.
-func (w *walker) isBeyond(leaf string, units []*walkedUnit) bool {
-	return slices.ContainsFunc(w.resources, func(r string) bool {
-		sum := int64(0)
-		for _, u := range units {
-			sum += u.charge[r]
+// outprotected says whether what the plan has started in the leaf is unprotected for nothing but units of lower
+// priority that ran, were protected and run still. E7 and R11 judge a right with such units gone; where something is left
+// for them they come back to it in the end, also beyond the lines (M9, Q4), and as the walk goes by LQ first (R8) they may
+// be protected before that for which they went. So what was reclaimed for it was taken by right, and yet the potential
+// falls: of all that is known to make it fall this alone is no error, and nothing else is left out here.
+func (w *walker) outprotected(leaf string, before, after []*walkedUnit, were map[string]bool) bool {
+	ran := func(u *walkedUnit) bool {
+		return slices.ContainsFunc(before, func(v *walkedUnit) bool { return v.name() == u.name() })
+	}
+	_, protected := w.walk(leaf, after)
+	return slices.ContainsFunc(after, func(b *walkedUnit) bool {
+		if ran(b) || protected[b.name()] {
+			return false
 		}
-		return sum > w.share[lineKey(leaf, r)]
+		without := slices.DeleteFunc(slices.Clone(after), func(u *walkedUnit) bool {
+			return !u.nonPreemptible && u.priority < b.priority &&
+				slices.ContainsFunc(before, func(v *walkedUnit) bool { return v.work.ID == u.work.ID && were[v.name()] })
+		})
+		_, alone := w.walk(leaf, without)
+		return alone[b.name()]
 	})
-}
-
-// servesWithout says whether a unit is one that a workload of the leaf may have preempted.
-func (w *walker) servesWithout(u *walkedUnit, after []*walkedUnit, preemptor string) bool {
-	at := slices.IndexFunc(after, func(v *walkedUnit) bool { return v.work.ID == preemptor })
-	return at >= 0 && !u.nonPreemptible && u.priority < after[at].priority
 }
 
 // staysWithin says whether the leaf, as far as it ran before or is the

@@ -74,6 +74,8 @@ func (r *Evaluator) fixed(a *ask, id UnitID, refusal *Refusal) bool {
 		return false
 	case a.reclaims() && (u.leaf == a.Leaf || !holdsShort(r, a, id)):
 		return false
+	case r.TakesBack != nil && a.mode != Due && a.mode != Consolidate && r.TakesBack(r.units[id], a.Work):
+		return false
 	}
 	return mayGoNow(r, a, id, refusal) && (!a.reclaims() || !wouldPassOn(r, a, id, refusal))
 }

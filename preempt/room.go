@@ -63,6 +63,9 @@ type Config struct {
 	// first right to it: it goes for that one, and by that right for nobody else (B9). Nil
 	// is that none has.
 	Behind func(u *Unit, work int32) bool
+	// TakesBack says whether whose a unit is has the first right to what a workload holds: it goes for
+	// none from whom it would take that at once (B9, M2). Nil is that none has.
+	TakesBack func(u *Unit, work int32) bool
 }
 
 // An Evaluator knows what runs in a pool, and finds out who may be evicted or moved

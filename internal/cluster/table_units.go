@@ -31,6 +31,9 @@ func (w Booking) RoomConfig(index int, c preempt.Config) preempt.Config {
 	}
 	c.Moves = func(u *preempt.Unit, anew bool) (int64, bool) { return w.Loops[index].Moves(u, anew) }
 	c.Behind = func(u *preempt.Unit, work int32) bool { return w.Loops[index].IsBehind(u, work) }
+	if slices.ContainsFunc(p.Reserved, func(of Reserved) bool { return of.Lend }) {
+		c.TakesBack = func(u *preempt.Unit, work int32) bool { return w.Loops[index].TakesBack(u, work) }
+	}
 	c.MarginMilli = cmp.Or(p.Policy.ReclaimMarginMilli, 1000)
 	c.Straddle, c.Scope, c.Reclaim = p.Policy.Straddle, p.Policy.Preempt, p.Policy.Reclaim
 	c.MaxMovedPercent = cmp.Or(p.Policy.MaxMovedPercent, 200)

@@ -57,6 +57,8 @@ type Loop interface {
 	Moves(u *preempt.Unit, anew bool) (int64, bool)
 	// IsBehind says whether a unit stands behind a workload (B6).
 	IsBehind(u *preempt.Unit, work int32) bool
+	// TakesBack says whether whose a unit is has the first right to what a workload holds (B9).
+	TakesBack(u *preempt.Unit, work int32) bool
 	// ComesBehind says whether a seat comes to stand behind a workload, StoodThere whether what a
 	// taking took stood on what was promised.
 	ComesBehind(one *Seat) bool

@@ -35,6 +35,18 @@ func (s behind) borrows(one *cluster.Seat, own *cluster.Definition, work int32, 
 	})
 }
 
+// takesBack says whether whose a unit is has the first right to something that a workload holds, and would take it at
+// once: for that one it goes in vain, as all of it goes then (B9, M2). Room for a start is not made on such ground
+// either, see ownGround.
+func (s behind) takesBack(u *preempt.Unit, work int32) bool {
+	w := s.world
+	k, other := &w.Works[work], &w.Works[u.Work]
+	d := w.Definition(k, k.Current)
+	return !w.FormOf(k, k.Current).NonPreemptible && slices.ContainsFunc(w.Room.Seats[work], func(one cluster.Seat) bool {
+		return s.borrows(&one, d, u.Work, other.Current)
+	})
+}
+
 // stoodThere says whether what was taken stood where it had before the solve, if it was taken for
 // who has the first right to that: who has come there only in the solve has lost its place by
 // another right before (B6, B9).

@@ -93,6 +93,9 @@ func (s answering) Moves(u *preempt.Unit, anew bool) (int64, bool) {
 // IsBehind implements [cluster.Loop].
 func (s answering) IsBehind(u *preempt.Unit, work int32) bool { return s.behind().isBehind(u, work) }
 
+// TakesBack implements [cluster.Loop].
+func (s answering) TakesBack(u *preempt.Unit, work int32) bool { return s.behind().takesBack(u, work) }
+
 // ComesBehind implements [cluster.Loop].
 func (s answering) ComesBehind(one *cluster.Seat) bool { return s.behind().comesBehind(one) }
 
