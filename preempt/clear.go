@@ -56,6 +56,8 @@ type taking struct {
 	only int32
 	// homeless are the shapes of what moves from one node that no other takes.
 	homeless []placement.Shape
+	// trial is what is remembered of the list that is tried, nil if nothing is.
+	trial *trial
 }
 
 // begin opens a trial; end takes everything back. There is one at a time, and what

@@ -64,6 +64,10 @@ func consolidateInOrder(s *search, order []int32) {
 		if s.overCap(l) {
 			continue
 		}
+		if s.room.deadEnds.comesTo(s, l) {
+			l.trial.note(s, int64(inOrderOfHarm(l))+s.room.Effort.Spent()-before)
+			continue
+		}
 		tried := &s.room.scratch
 		tried.nodesTried, tried.shapesTried = tried.nodesTried[:0], tried.shapesTried[:0]
 		move := s.allMove(l)
@@ -83,6 +87,7 @@ func consolidateInOrder(s *search, order []int32) {
 		}
 		if failed && l.trial != nil {
 			l.trial.note(s, int64(inOrderOfHarm(l))+s.room.Effort.Spent()-before)
+			s.room.deadEnds.keep(s.room, l)
 		}
 	}
 }
@@ -244,7 +249,7 @@ func (s *search) allMove(l *list) bool {
 	shapes := homeless(s, l)
 	t := r.begin(s.ask, s.fit, l.kind)
 	defer t.end()
-	t.homeless = shapes
+	t.homeless, t.trial = shapes, l.trial
 	for _, id := range l.ids {
 		// What is above a unit goes before it, and together they keep the budgets (M7).
 		if above := r.withAbove(id); len(above) > 1 || !withinBudget(r, r.units[id]) || !t.takeOne(id) {

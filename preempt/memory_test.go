@@ -360,6 +360,33 @@ func TestMemoryOfTurns(t *testing.T) {
 	}
 }
 
+// What came of units that moved from one node tells of units like them on others: not of those that go to that
+// node itself. x finds no place, as the hole beside it is on its own node; h goes there, and q where y was.
+func TestMemoryOfDeadEnds(t *testing.T) {
+	text := "nodes" + strings.Repeat(" 2", 9) + ` | queue a quota=9 | queue b quota=99
+		run b/h gpu=0.5 on=0 | run b/q gpu=0.3 on=0 admitted=9 | run b/i gpu=1 on=0
+		run b/k gpu=0.95 on=7 | run b/e gpu=0.01 on=7 | run b/x gpu=0.5 on=7
+		run b/m gpu=0.7 on=8 | run b/y gpu=0.3 on=8 | run b/o gpu=1 on=8`
+	for n := 1; n < 7; n++ {
+		text += fmt.Sprintf(" | run b/j%d gpu=0.9 on=%d | run b/l%d gpu=0.9 on=%d", n, n, n, n)
+	}
+	l := lifeOf(text + " | wait a/w gpu=1 like=4")
+	for _, step := range []struct {
+		goes []string
+		want []string
+	}{{nil, nil}, {[]string{"e", "y"}, []string{"h+0", "q+0"}}} {
+		for _, id := range slices.Clone(l.alive) {
+			if slices.Contains(step.goes, l.works[l.room.Unit(id).Work]) {
+				l.evict(t, id)
+			}
+		}
+		p, _, _ := l.room.Find(l.preemptor, move)
+		if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, step.want) {
+			t.Errorf("without %v: %v move, not %v", step.goes, got, step.want)
+		}
+	}
+}
+
 // Of a node the smallest move where who stands worst and the largest find no other place (C1).
 func TestSmallestMove(t *testing.T) {
 	text := "nodes" + strings.Repeat(" 4", 16) + ` | queue a quota=9 | queue b quota=99

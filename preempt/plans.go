@@ -68,43 +68,6 @@ func (p *plans) remember(r *Evaluator, cost *int64, steps int64) {
 	remember(r, cost, steps)
 }
 
-// A trial is what is remembered of a list that was tried and does not serve. It would
-// be tried with the same end as long as none of the nodes that it came to changes, and
-// none that changes takes what was to move before the first that found no place.
-type trial struct {
-	like    int32 // the preemptors for which it was tried
-	touched int   // what of Evaluator.touched it knows
-	nodes   []int32
-	shapes  []placement.Shape
-	cost    int64
-}
-
-// note remembers that the list was tried just now, by so many steps.
-func (t *trial) note(s *search, steps int64) {
-	tried := &s.room.scratch
-	remember(s.room, &t.cost, steps)
-	t.like, t.touched = s.ask.Equivalence, len(s.room.touched)
-	t.nodes, t.shapes = append(t.nodes[:0], tried.nodesTried...), append(t.shapes[:0], tried.shapesTried...)
-}
-
-// stillFails says whether the list would be tried in vain again.
-func (t *trial) stillFails(s *search) bool {
-	r := s.room
-	if t.touched < 0 || t.like != s.ask.Equivalence {
-		return false
-	}
-	news := newsSince(r, t.touched)
-	if t.touched = len(r.touched); news == nil {
-		return true
-	}
-	if slices.ContainsFunc(news.nodes, func(n int32) bool { return slices.Contains(t.nodes, n) }) ||
-		slices.ContainsFunc(t.shapes, func(shape placement.Shape) bool { return news.takerOf(r, shape) >= 0 }) {
-		t.touched = -1
-		return false
-	}
-	return true
-}
-
 // remember takes note of what it cost to find out what is remembered from now on, in place
 // of what was found out before.
 func remember(r *Evaluator, cost *int64, steps int64) {
@@ -307,28 +270,6 @@ func (p *plans) plan(s *search, n int32) bool {
 	steps := r.Effort.Spent() - before
 	at.cost, p.costs, r.remembered = at.cost+steps, p.costs+steps, r.remembered+steps
 	return true
-}
-
-// forgetTrials forgets what was tried of the lists of a node.
-func (at *nodePlans) forgetTrials(r *Evaluator) {
-	for i := range at.lists {
-		if t := at.lists[i].trial; t != nil {
-			remember(r, &t.cost, 0)
-		}
-	}
-}
-
-// giveTrials has lists remember in vain trials, where what comes of a trial depends on
-// nothing but nodes: alone says that all who stand on the node have one task, which is all
-// of their workloads.
-func giveTrials(lists []list, alone bool) {
-	if !alone {
-		return
-	}
-	trials := make([]trial, len(lists))
-	for i := range lists {
-		trials[i].touched, lists[i].trial = -1, &trials[i]
-	}
 }
 
 // count counts a node n times.

@@ -162,6 +162,9 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 			r.state[id].moving = false
 		}
 	}()
+	if t.trial != nil {
+		r.deadEnds.begins(t, byStanding)
+	}
 	for i, id := range byStanding {
 		if stays[i] {
 			continue
@@ -170,10 +173,14 @@ func (t *taking) relocated(movers []UnitID, staying, anew bool) (moved int64, ok
 			r.scratch.shapesTried = append(r.scratch.shapesTried, r.units[id].Tasks[at].Shape)
 		}
 		if first := &r.units[id].Tasks[0]; slices.Contains(t.homeless, first.Shape) && r.Index.RoomOn(first.Shape, first.Place.Node) == 0 {
+			r.deadEnds.ends(t, i)
 			return 0, false
 		}
 		r.Effort.Spend(placing(r, len(r.units[id].Tasks), r.units[id].Tasks[0].Shape))
 		n, ok := r.Moves(r.units[id], anew)
+		if !ok && t.trial != nil {
+			r.deadEnds.ends(t, i)
+		}
 		if !ok {
 			return 0, false
 		}

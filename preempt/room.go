@@ -88,6 +88,7 @@ type Evaluator struct {
 	// were asked for.
 	takersFor *search
 	news      []news
+	deadEnds  deadEnds
 	shared    int // how often a workload got a unit beside another
 	// remembered are the steps by which all was found out that is remembered, see remember.
 	remembered int64

@@ -347,6 +347,7 @@ func (s *scene) readWork(l *line) {
 		}
 		u.Tasks = append(u.Tasks, preempt.Task{Shape: shape, Place: place, Charge: chargeOf(r, 1)})
 	}
+	u.Like = int32(shape) + 1 // all are placed by one strategy
 	u.Tasks[0].Milli, u.Tasks[0].Since = 1, s.config.Now-lost
 	if err := s.tree.Charge(int(leaf), u.Charge, u.NonPreemptible); err != nil {
 		panic(err)

@@ -99,13 +99,16 @@ type Unit struct {
 	GPUs int64
 	// PreemptFrom and ReclaimFrom are when its minimum runtimes are over (M1).
 	PreemptFrom, ReclaimFrom int64
+	// Like: units of one task with the same number find places on the same nodes, whosever they are, as long as where one
+	// is placed depends on nodes alone; 0 is like no other.
+	Like int32
 	// Owner is whose disruption budget counts its tasks, −1 nobody's (M7).
 	Owner int32
 }
 
 // Same says whether two descriptions of a unit say the same of it.
 func (u *Unit) Same(other *Unit) bool {
-	return u.EvictionRank == other.EvictionRank && u.Leaf == other.Leaf && u.Owner == other.Owner &&
+	return u.EvictionRank == other.EvictionRank && u.Leaf == other.Leaf && u.Owner == other.Owner && u.Like == other.Like &&
 		u.Running == other.Running && u.Starting == other.Starting && u.Rooted == other.Rooted && u.Started == other.Started &&
 		u.GPUs == other.GPUs && u.PreemptFrom == other.PreemptFrom && u.ReclaimFrom == other.ReclaimFrom &&
 		slices.Equal(u.Charge, other.Charge) &&

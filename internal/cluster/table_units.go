@@ -346,6 +346,9 @@ func (w Booking) describe(u *preempt.Unit, i, step int32, own []int32) {
 		Leaf: f.Queue, Owner: k.Owner, Rooted: k.IsLeaving(w.World),
 		Tasks: w.newUnitTasks(len(own)),
 	}
+	if len(p.Reserved) == 0 { // else what is open to it depends on whose it is (B9)
+		u.Like = f.Definition + 1
+	}
 	u.Started = true
 	for n, at := range own {
 		s := &seats[at]
