@@ -3,12 +3,14 @@ package preempt_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
@@ -63,6 +65,24 @@ func (l *life) evict(t fataler, id preempt.UnitID) {
 		t.Fatal(err)
 	}
 	l.alive = slices.DeleteFunc(l.alive, func(other preempt.UnitID) bool { return other == id })
+}
+
+// evictNamed takes units for good, by the names of their workloads.
+func (l *life) evictNamed(t fataler, names ...string) {
+	for _, id := range slices.Clone(l.alive) {
+		if slices.Contains(names, l.works[l.room.Unit(id).Work]) {
+			l.evict(t, id)
+		}
+	}
+}
+
+// findsMoves says whether those move for the preemptor, whose names are sorted.
+func (l *life) findsMoves(want ...string) error {
+	p, _, _ := l.room.Find(l.preemptor, move)
+	if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, want) {
+		return fmt.Errorf("%v move, not %v", got, want)
+	}
+	return nil
 }
 
 // startWhoWaits lets the preemptor run, and another that asks the same wait.
@@ -306,15 +326,9 @@ func TestMemoryOfBarredNodes(t *testing.T) {
 		goes string
 		want []string
 	}{{"", nil}, {"k1", nil}, {"m1", []string{"h0+0", "h1+0"}}} {
-		for _, id := range slices.Clone(l.alive) {
-			if l.works[l.room.Unit(id).Work] == step.goes {
-				l.evict(t, id)
-			}
-		}
-		p, _, _ := l.room.Find(l.preemptor, move)
-		got := namesOf(l.scene, l.room, &p)
-		if slices.Sort(got); !slices.Equal(got, step.want) {
-			t.Errorf("after %q: %v move, not %v", step.goes, got, step.want)
+		l.evictNamed(t, step.goes)
+		if err := l.findsMoves(step.want...); err != nil {
+			t.Errorf("after %q: %v", step.goes, err)
 		}
 	}
 }
@@ -340,21 +354,15 @@ func TestMemoryOfTurns(t *testing.T) {
 			text += fmt.Sprintf(" | run b/j%d gpu=0.9 on=%d | run b/l%d gpu=0.9 on=%d", n, n, n, n)
 		}
 		l := lifeOf(text + " | wait a/w gpu=1 like=4")
-		find := func(turn int, want ...string) {
-			p, _, _ := l.room.Find(l.preemptor, move)
-			if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, want) {
-				t.Errorf("%d others, turn %d: %v move, not %v", others, turn, got, want)
-			}
-		}
 		for turn := range 3 {
-			find(turn)
-			before := l.mark()
-			for _, id := range slices.Clone(l.alive) {
-				if name := l.works[l.room.Unit(id).Work]; name == "k1" || name == "m1" {
-					l.evict(t, id)
-				}
+			if err := l.findsMoves(); err != nil {
+				t.Errorf("%d others, turn %d: %v", others, turn, err)
 			}
-			find(turn, "h0+0", "h1+0")
+			before := l.mark()
+			l.evictNamed(t, "k1", "m1")
+			if err := l.findsMoves("h0+0", "h1+0"); err != nil {
+				t.Errorf("%d others, turn %d with k1 and m1 gone: %v", others, turn, err)
+			}
 			l.back(before)
 		}
 	}
@@ -375,16 +383,55 @@ func TestMemoryOfDeadEnds(t *testing.T) {
 		goes []string
 		want []string
 	}{{nil, nil}, {[]string{"e", "y"}, []string{"h+0", "q+0"}}} {
-		for _, id := range slices.Clone(l.alive) {
-			if slices.Contains(step.goes, l.works[l.room.Unit(id).Work]) {
-				l.evict(t, id)
-			}
-		}
-		p, _, _ := l.room.Find(l.preemptor, move)
-		if got := slices.Sorted(slices.Values(namesOf(l.scene, l.room, &p))); !slices.Equal(got, step.want) {
-			t.Errorf("without %v: %v move, not %v", step.goes, got, step.want)
+		l.evictNamed(t, step.goes...)
+		if err := l.findsMoves(step.want...); err != nil {
+			t.Errorf("without %v: %v", step.goes, err)
 		}
 	}
+}
+
+// Units that are like others are tried in vain from one node instead of many, and nobody sees it: who moves is who
+// would move if none were like another, by as many steps.
+func TestMemoryOfDeadEndsNeverShows(t *testing.T) {
+	for seed := range deep.Seeds(t, 100) {
+		draw := rand.New(rand.NewPCG(seed, 41)).IntN
+		nodes := 10 + draw(8)
+		text := "nodes" + strings.Repeat(" 2", nodes) + " | queue a quota=9 | queue b quota=99 | queue c quota=99"
+		for device := range 2 * nodes {
+			for k, hundredths := range [][]int{{60, 35, 5}, {55, 40, 5}, {50, 45, 5}}[max(0, draw(6)-3)] {
+				if draw(4*nodes) > 0 { // else there is a hole
+					text += fmt.Sprintf(" | run %c/j%d_%d gpu=%.2f on=%d admitted=%d", 'b'+draw(8)/7, device, k, float64(hundredths)/100, device/2, draw(8)/7)
+				}
+			}
+		}
+		text += " | wait a/w gpu=1 like=4"
+		alike, apart := lifeOf(text), lifeOf(text)
+		for at, id := range apart.alive {
+			u := *apart.room.Unit(id)
+			u.Like = 0
+			apart.room.Forget(id)
+			apart.alive[at] = apart.room.Add(u)
+		}
+		for step := 0; step < 12 && !alike.starts(alike.request, 1); step++ {
+			got, spent := alike.asksOnce()
+			if want, steps := apart.asksOnce(); !slices.Equal(got, want) || spent != steps {
+				t.Fatalf("seed %d: %v move by %d steps, not %v by %d\n%s", seed, got, spent, want, steps, text)
+			}
+			goes := draw(len(alike.alive))
+			if draw(4) > 0 { // the hole that the next small one leaves changes little
+				goes += max(0, slices.IndexFunc(alike.alive[goes:], func(id preempt.UnitID) bool { return alike.room.Unit(id).GPUs == 50 }))
+			}
+			alike.evict(t, alike.alive[goes])
+			apart.evict(t, apart.alive[goes])
+		}
+	}
+}
+
+// asksOnce says who would move, and by how many steps that is found.
+func (l *life) asksOnce() (names []string, steps int64) {
+	l.room.Effort = placement.NewEffort(0)
+	p, _, _ := l.room.Find(l.preemptor, move)
+	return namesOf(l.scene, l.room, &p), l.room.Effort.Spent()
 }
 
 // Of a node the smallest move where who stands worst and the largest find no other place (C1).

@@ -75,12 +75,12 @@ func giveTrials(lists []list, alone bool) {
 // A kindsKey is some kinds of units, the best standing first, and 0 behind the last.
 type kindsKey [4]int32
 
-// A deadEnd is that of units of some kinds, which look for places one after the other, the last finds none
-// once the others have theirs on these nodes, if the node that they leave takes none of them.
+// A deadEnd is what came of units of some kinds that looked for places one after the other, as the node that they
+// left took none of them: the last found none once the others had theirs.
 type deadEnd struct {
-	nodes  []int32
-	shapes []placement.Shape
-	steps  int // that it takes to look for them
+	nodes  []int32           // those that the others came to
+	shapes []placement.Shape // what they and the last ask
+	steps  int               // that it took to look for places
 }
 
 // deadEnds are those that were found since something changed on a node the last time.

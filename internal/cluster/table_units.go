@@ -346,7 +346,7 @@ func (w Booking) describe(u *preempt.Unit, i, step int32, own []int32) {
 		Leaf: f.Queue, Owner: k.Owner, Rooted: k.IsLeaving(w.World),
 		Tasks: w.newUnitTasks(len(own)),
 	}
-	if len(p.Reserved) == 0 { // else what is open to it depends on whose it is (B9)
+	if len(p.Reserved) == 0 && len(d.Sets) == 1 { // else what is open to it depends on whose it is (B9), or on which task it is
 		u.Like = f.Definition + 1
 	}
 	u.Started = true
