@@ -115,14 +115,14 @@ func (s *Solver) reachesAgain(i int32, d *cluster.Definition, tasks int32) reach
 	return out
 }
 
-// reachesStill is until when a unit is in the way that was taken, and ran.
+// reachesStill is until when a unit is in the way that was taken, and ran or was started in this solve.
 func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
 	w, i := s.world, o.Unit.Work
 	k := &w.Works[i]
 	d, trusts, ends := w.Definition(k, k.Current), s.pool.Policy.Reserve.TrustDurations, endings{World: w, withReleased: true}
 	out := s.reachesAgain(i, d, int32(len(o.Seats)))
-	if trusts && d.Times.Fixed { // it goes on with what it does
-		out.until = max(w.Now, 0)
+	if ran := func(one cluster.Seat) bool { return one.Origin >= 0 }; trusts && d.Times.Fixed && slices.ContainsFunc(o.Seats, ran) {
+		out.until = max(w.Now, 0) // it goes on with what it does
 	}
 	out = out.within(o.Seats)
 	for at := range o.Seats {
