@@ -172,11 +172,18 @@ func (c *checker) name(at *path, field, s string) {
 		c.faultAt(at, field, FaultEmpty, `""`, "must not be empty")
 		return
 	}
-	c.text(at, field, s)
+	givenText(c, at, field, s)
 }
 
 // text checks a text that may be empty.
 func (c *checker) text(at *path, field, s string) {
+	if s != "" {
+		givenText(c, at, field, s)
+	}
+}
+
+// givenText checks a text that is not empty.
+func givenText(c *checker, at *path, field, s string) {
 	if !soundText(s) {
 		below := at.field(field)
 		c.unsoundText(&below, s)
@@ -231,9 +238,11 @@ func soundUnicode(s string) bool {
 
 // within checks a number.
 func (c *checker) within(at *path, field string, n, least, most int64) bool {
-	if n >= least && n <= most {
-		return true
-	}
+	return n >= least && n <= most || notWithin(c, at, field, n, least, most)
+}
+
+// notWithin reports a number of a field of the place, and is false.
+func notWithin(c *checker, at *path, field string, n, least, most int64) bool {
 	below := at.field(field)
 	c.outOfRange(&below, n, least, most)
 	return false
