@@ -62,12 +62,18 @@ func Check(s *State) error {
 	if s == nil {
 		return nil
 	}
-	c := checker{s: s, workloads: pointers(s.Workloads)}
+	_, err := checkForms(s)
+	return err
+}
+
+// checkForms is Check that says which forms of the state are alike.
+func checkForms(s *State) (*kinds, error) {
+	c := checker{s: s, workloads: pointers(s.Workloads), kinds: new(kinds)}
 	c.state()
 	if len(c.faults) == 0 {
-		return nil
+		return c.kinds, nil
 	}
-	return &InvalidError{Faults: sortByPlace(c.faults)}
+	return nil, &InvalidError{Faults: sortByPlace(c.faults)}
 }
 
 // A checker walks a State once, object by object. Each object has a function that
@@ -95,6 +101,8 @@ type checker struct {
 	tasks     int64
 	longest   int64            // of all durations, in seconds
 	tasksIn   []int64          // by pool: those of its workloads
+	kinds     *kinds           // of the forms of all workloads; nil where few are checked
+	sound     []soundKind      // by kind
 	names     map[string]int32 // scratch: names of a form
 	ledger    ledger           // what tasks hold; nil while there is no task
 }
