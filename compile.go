@@ -30,6 +30,7 @@ type world struct {
 	// over all pools.
 	classNumbers, resourceNumbers map[string]int32
 	kinds                         *kinds            // of the forms, while a whole state is read
+	defined                       []defined         // by kind
 	tasks                         []cluster.Holding // arena of newTasks
 	rare                          []cluster.Rare    // arena of newRare
 	timed                         map[int32]bool    // works that have a NotBefore (B1)

@@ -26,7 +26,7 @@ func (w *world) compileWorkloads() error {
 		}
 		w.Enlist(int32(i))
 	}
-	w.kinds = nil // what comes to a world that is kept comes one by one
+	w.kinds, w.defined = nil, nil // what comes to a world that is kept comes one by one
 	w.compileTopologies()
 	return nil
 }
@@ -221,8 +221,6 @@ type formCompiler struct {
 	world   *world
 	pool    *pool
 	index   int32
-	like    likeness // by the form that was defined last
-	defined int32    // as which definition, plus one
 	key     []byte
 	request []byte
 	amounts quota.Amounts
@@ -234,27 +232,33 @@ type formCompiler struct {
 	stranger, closed []int32
 }
 
-// A likeness is what forms ask that are alike, in queues that may use the same nodes: of one pool
-// they have one definition, unless people reserve something there.
-type likeness struct {
-	kind, set int32
-	strategy  placement.Strategy
-	times     cluster.Times
+// A defined is the definition that forms of a kind had last: those of the kind that follow have it, too, where
+// all is as it was. What people reserve depends on whose they are.
+type defined struct {
+	pool, set  int32
+	strategy   placement.Strategy
+	times      cluster.Times
+	definition int32 // plus one; 0 is none
 }
 
-// defineAlike is define, where no form that asks the same has been defined right before.
-func (c *formCompiler) defineAlike(q int32, own placement.Strategy, given *Form, kind int32) (known int32, err error) {
-	like := likeness{kind, c.pool.NodeSet[q], own, c.times}
+// defineAlike is define, where no form of the kind has been defined right so.
+func (c *formCompiler) defineAlike(q int32, own placement.Strategy, given *Form, kind int32) (definition int32, err error) {
 	if kind == none || len(c.pool.Reserved) > 0 {
 		return c.define(q, own, given)
 	}
-	if c.defined == 0 || like != c.like {
-		if known, err = c.define(q, own, given); err != nil {
+	for int(kind) >= len(c.world.defined) {
+		c.world.defined = append(c.world.defined, defined{})
+	}
+	last := &c.world.defined[kind]
+	as := defined{c.index, c.pool.NodeSet[q], own, c.times, last.definition}
+	if last.definition == 0 || *last != as {
+		if definition, err = c.define(q, own, given); err != nil {
 			return 0, err
 		}
-		c.like, c.defined = like, known+1
+		as.definition = definition + 1
+		*last = as
 	}
-	return c.defined - 1, nil
+	return last.definition - 1, nil
 }
 
 // define interns the definition of a form: equal pod sets and groups, on equal
