@@ -10,13 +10,14 @@ import (
 
 // warnings lists what is odd but lawful about a State that Check has passed
 // (V1), as far as the State alone says it; what needs the use of queues is
-// added where that is known. Paths name list entries by ID.
-func warnings(s *State) []Fault {
+// added where that is known. Paths name list entries by ID. Known are the resources that
+// some pool knows.
+func warnings(s *State, known map[string]int32) []Fault {
 	var found []Fault
 	found = append(found, queueWarnings(s)...)
 	found = append(found, nodeWarnings(s)...)
 	found = append(found, levelWarnings(s)...)
-	found = append(found, unitWarnings(s)...)
+	found = append(found, unitWarnings(s, known)...)
 	found = append(found, timeWarnings(s)...)
 	sortWarnings(found)
 	return found
