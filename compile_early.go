@@ -30,8 +30,14 @@ func (w *world) notBefore(k *Workload) time.Time {
 	return timeOf(max(cluster.TimeAfter(max(w.Now, 0), held), micros(k.NotBefore)))
 }
 
+// isTimed says whether time alone may have the workload ask for something.
+func (k *Workload) isTimed() bool { return !k.NotBefore.IsZero() || !k.HeldSince.IsZero() }
+
 // isEarly says whether a workload asks for nothing yet.
 func (w *world) isEarly(k *Workload) bool {
+	if !k.isTimed() {
+		return false
+	}
 	early := Workload{NotBefore: w.notBefore(k), Tasks: k.Tasks}
 	return early.isEarly(w.state.Now)
 }
@@ -48,7 +54,7 @@ func (f *Form) notSubmitted() *Form {
 
 // noteTimed keeps the list of the works that time alone may change.
 func (w *world) noteTimed(i int32, k *Workload) {
-	if k.NotBefore.IsZero() && k.HeldSince.IsZero() {
+	if !k.isTimed() {
 		delete(w.timed, i)
 		return
 	}
