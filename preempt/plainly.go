@@ -36,7 +36,7 @@ func clearPlainly(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderK
 	case !a.inStanding:
 		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
 		candidates = r.scratch.plainly
-		slices.SortFunc(candidates, r.better)
+		r.sortByStanding(candidates)
 	}
 	n := f.needed(candidates)
 	enough := n <= len(candidates)
