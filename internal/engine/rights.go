@@ -23,7 +23,7 @@ func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 
 // mayNotRunOn says whether a workload of which all that ran has gone starts anew, beyond its lines, and does not
 // run on: others for whom it did not go have reclaimed since, and with it where it was they would have been
-// beyond the lines of their right, without what has started since.
+// beyond the lines of their right, whatever else this solve has started.
 func (s reprieving) mayNotRunOn(k *cluster.Work, it queue.Item, f *cluster.Form, charge quota.Amounts) bool {
 	if !wasEvicted(k, s.world) || it.Form != s.world.Live[k.Live].Form || s.pool.Room.Entitled(f.Queue, charge) {
 		return false
@@ -58,7 +58,7 @@ func (s reprieving) restedOn(r cluster.Right, start int32, o *cluster.OutUnit) b
 				continue
 			}
 			line := s.lineOf(r.Code, q, a.Resource)
-			use := p.Tree.Use(int(q), int(a.Resource)) - s.startedIn(q, a.Resource, func(commit int32) bool { return commit > start })
+			use := p.Tree.Use(int(q), int(a.Resource)) - s.startedIn(q, a.Resource, func(commit int32) bool { return commit != start })
 			if use <= line && use+o.Unit.Charge.Of(a.Resource) > line {
 				return true
 			}
