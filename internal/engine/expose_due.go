@@ -107,27 +107,39 @@ func (s exposing) wouldTakeBack(work int32, gone []preempt.Justification, before
 // started. Where it takes nothing but what others have, it does so.
 func (s exposing) takesFrom(b *preempt.Preemptor, work int32) (bool, error) {
 	room := s.pool.Room
-	for _, mode := range s.reclaims(b) {
-		proposal, refusal, found := room.Find(b, mode)
-		s.decision.Work.Candidates += int64(refusal.Steps)
-		if !found {
-			continue
+	proposal, found := s.wouldReclaim(b)
+	if !found {
+		return false, nil
+	}
+	victims := slices.Clone(proposal.Justifications)
+	if slices.ContainsFunc(victims, func(c preempt.Justification) bool {
+		u := room.Unit(c.Victim)
+		return u.Running > 0 || u.Work == work
+	}) {
+		return true, nil
+	}
+	for _, c := range victims {
+		if err := room.Take(c.Victim); err != nil {
+			return false, err
 		}
-		victims := slices.Clone(proposal.Justifications)
-		if slices.ContainsFunc(victims, func(c preempt.Justification) bool {
-			u := room.Unit(c.Victim)
-			return u.Running > 0 || u.Work == work
-		}) {
-			return true, nil
-		}
-		for _, c := range victims {
-			if err := room.Take(c.Victim); err != nil {
-				return false, err
+	}
+	return !b.Start(), nil
+}
+
+// wouldReclaim is what somebody who waits would take by a reclaim, with others that move beside that where none serves
+// else (M10).
+func (s exposing) wouldReclaim(b *preempt.Preemptor) (proposal preempt.Proposal, found bool) {
+	for _, moves := range [...]int{0, relocations(s.pool)} {
+		b.Relocations = moves
+		for _, mode := range s.reclaims(b) {
+			proposal, refusal, found := s.pool.Room.Find(b, mode)
+			s.decision.Work.Candidates += int64(refusal.Steps)
+			if found {
+				return proposal, true
 			}
 		}
-		return !b.Start(), nil
 	}
-	return false, nil
+	return proposal, false
 }
 
 // refusedThat are those of the workloads refused within their lines in this round for which a condition holds, while
