@@ -35,7 +35,7 @@ type bounds struct {
 
 // checkWhole checks all, in the words of [Check], and finds the bounds.
 func checkWhole(n *objects) (bounds, error) {
-	c := &checker{s: n.frame(), workloads: n.works()}
+	c := &checker{s: n.frame(), workloads: n.works(), kinds: new(kinds)}
 	c.state()
 	if len(c.faults) > 0 {
 		return bounds{}, Check(n.state()) // which names the workloads

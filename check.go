@@ -62,12 +62,18 @@ func Check(s *State) error {
 	if s == nil {
 		return nil
 	}
-	c := checker{s: s, workloads: pointers(s.Workloads)}
+	_, err := checkForms(s)
+	return err
+}
+
+// checkForms is Check that says which forms of the state are alike.
+func checkForms(s *State) (*kinds, error) {
+	c := checker{s: s, workloads: pointers(s.Workloads), kinds: new(kinds)}
 	c.state()
 	if len(c.faults) == 0 {
-		return nil
+		return c.kinds, nil
 	}
-	return &InvalidError{Faults: sortByPlace(c.faults)}
+	return nil, &InvalidError{Faults: sortByPlace(c.faults)}
 }
 
 // A checker walks a State once, object by object. Each object has a function that
@@ -95,6 +101,8 @@ type checker struct {
 	tasks     int64
 	longest   int64            // of all durations, in seconds
 	tasksIn   []int64          // by pool: those of its workloads
+	kinds     *kinds           // of the forms of all workloads; nil where few are checked
+	sound     []soundKind      // by kind
 	names     map[string]int32 // scratch: names of a form
 	ledger    ledger           // what tasks hold; nil while there is no task
 }
@@ -172,11 +180,18 @@ func (c *checker) name(at *path, field, s string) {
 		c.faultAt(at, field, FaultEmpty, `""`, "must not be empty")
 		return
 	}
-	c.text(at, field, s)
+	givenText(c, at, field, s)
 }
 
 // text checks a text that may be empty.
 func (c *checker) text(at *path, field, s string) {
+	if s != "" {
+		givenText(c, at, field, s)
+	}
+}
+
+// givenText checks a text that is not empty.
+func givenText(c *checker, at *path, field, s string) {
 	if !soundText(s) {
 		below := at.field(field)
 		c.unsoundText(&below, s)
@@ -231,9 +246,11 @@ func soundUnicode(s string) bool {
 
 // within checks a number.
 func (c *checker) within(at *path, field string, n, least, most int64) bool {
-	if n >= least && n <= most {
-		return true
-	}
+	return n >= least && n <= most || notWithin(c, at, field, n, least, most)
+}
+
+// notWithin reports a number of a field of the place, and is false.
+func notWithin(c *checker, at *path, field string, n, least, most int64) bool {
 	below := at.field(field)
 	c.outOfRange(&below, n, least, most)
 	return false

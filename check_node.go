@@ -125,9 +125,13 @@ var placementWants = [...]string{
 
 // time checks an instant; zero is unset.
 func (c *checker) time(at *path, field string, t time.Time) {
-	if t.IsZero() {
-		return
+	if !t.IsZero() {
+		checkInstant(c, at, field, t)
 	}
+}
+
+// checkInstant checks an instant that is set.
+func checkInstant(c *checker, at *path, field string, t time.Time) {
 	if s := t.Unix(); s < firstSecond || s >= endSecond {
 		c.faultAt(at, field, FaultRange, t.UTC().Format(time.RFC3339Nano), "must be of the years 1970 to 9999")
 	}

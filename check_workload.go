@@ -20,7 +20,10 @@ func (c *checker) checkWorkloads(at *path) {
 	}
 	for i := range workloads {
 		below := list.at(i)
-		c.checkWorkload(&below, workloads[i])
+		kind := c.checkWorkload(&below, workloads[i])
+		if c.kinds != nil {
+			c.kinds.own = append(c.kinds.own, kind)
+		}
 	}
 	c.checkSums(&list, &c.requested, "request")
 	if c.tasks > maxTasks {
@@ -59,7 +62,8 @@ func fewestTasks(pools []Pool) int64 {
 	return fewest
 }
 
-func (c *checker) checkWorkload(at *path, w *Workload) {
+// checkWorkload checks a workload and returns the kind of its own form.
+func (c *checker) checkWorkload(at *path, w *Workload) (kind int32) {
 	c.name(at, "id", w.ID)
 	before := c.tasks
 	pool := c.workloadPool(at, w)
@@ -76,8 +80,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	checkTimes(c, at, w)
 	enum(c, at, "strategy", w.Strategy)
 	c.checkClass(at, "class", w, pool)
-	c.topology(at, &w.Topology)
-	c.checkForm(at, w.PodSets, w.Groups, pool)
+	kind = checkAlike(c, at, &Form{PodSets: w.PodSets, Groups: w.Groups, Topology: w.Topology}, pool)
 	list := at.field("alternatives")
 	if len(w.Alternatives) > maxAlternatives {
 		c.fault(&list, FaultTooMany, strconv.Itoa(len(w.Alternatives)), "must be at most "+strconv.Itoa(maxAlternatives))
@@ -91,8 +94,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 				c.checkClass(&below, "queue", w, formPool)
 			}
 		}
-		c.topology(&below, &form.Topology)
-		c.checkForm(&below, form.PodSets, form.Groups, formPool)
+		checkAlike(c, &below, form, formPool)
 	}
 	countTasks(c, at, c.tasks-before, pool)
 	known := c.within(at, "form", int64(w.Form), 0, int64(len(w.Alternatives)))
@@ -102,6 +104,7 @@ func (c *checker) checkWorkload(at *path, w *Workload) {
 	if known && len(w.Tasks) > 0 {
 		c.checkTasks(at, w)
 	}
+	return kind
 }
 
 // workloadPool finds the pool of a workload's own form, by its queue if it
@@ -153,8 +156,44 @@ func (c *checker) checkClass(at *path, field string, w *Workload, pool int32) {
 	c.faultAt(at, field, FaultUnknownClass, strconv.QuoteToASCII(w.Class), want)
 }
 
-// checkForm checks the pod sets and groups of one form of a workload.
-func (c *checker) checkForm(at *path, sets []PodSet, groups []Group, pool int32) {
+// A soundKind is a kind of forms of which one is sound that asks so much in a pool.
+type soundKind struct {
+	asked sums
+	tasks int64
+	pool  int32
+	sound bool
+}
+
+// checkAlike is checkForm, where no form that is alike has been found sound in the pool, and
+// returns the kind of the form; none where few forms are checked.
+func checkAlike(c *checker, at *path, f *Form, pool int32) (kind int32) {
+	if c.kinds == nil {
+		c.checkForm(at, f, pool)
+		return none
+	}
+	kind = c.kinds.of(f)
+	if int(kind) == len(c.sound) {
+		c.sound = append(c.sound, soundKind{})
+	}
+	known := &c.sound[kind]
+	if !known.sound || known.pool != pool {
+		faults, before, tasks := len(c.faults), c.requested, c.tasks
+		c.requested, c.tasks = sums{}, 0
+		c.checkForm(at, f, pool)
+		*known = soundKind{asked: c.requested, tasks: c.tasks, pool: pool, sound: len(c.faults) == faults}
+		c.requested, c.tasks = before, tasks
+	}
+	c.tasks += known.tasks
+	for _, one := range known.asked.list {
+		c.requested.of(one.name).add(int64(one.total), 1)
+	}
+	return kind
+}
+
+// checkForm checks what one form of a workload asks.
+func (c *checker) checkForm(at *path, f *Form, pool int32) {
+	sets, groups := f.PodSets, f.Groups
+	c.topology(at, &f.Topology)
 	list := at.field("podSets")
 	if len(sets) == 0 {
 		c.fault(&list, FaultEmpty, "[]", "must have at least one pod set")

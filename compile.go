@@ -29,6 +29,8 @@ type world struct {
 	// classNumbers and resourceNumbers number the names of classes and of resources
 	// over all pools.
 	classNumbers, resourceNumbers map[string]int32
+	kinds                         *kinds            // of the forms, while a whole state is read
+	defined                       []defined         // by kind
 	tasks                         []cluster.Holding // arena of newTasks
 	rare                          []cluster.Rare    // arena of newRare
 	timed                         map[int32]bool    // works that have a NotBefore (B1)
@@ -112,18 +114,30 @@ func byID[T any](list []T, id func(*T) string) []int32 {
 }
 
 // compile turns a State that Check has passed into a world.
-func compile(s *State) (*world, error) {
-	works := pointers(s.Workloads)
+func compile(s *State) (*world, error) { return compileChecked(s, new(kinds)) }
+
+// compileChecked is compile where the check has told of what kinds the forms are.
+func compileChecked(s *State, kinds *kinds) (*world, error) {
+	works, own := pointers(s.Workloads), slices.Clone(kinds.own)
 	for i, at := range byID(s.Workloads, func(k *Workload) string { return k.ID }) {
-		works[i] = &s.Workloads[at]
+		if works[i] = &s.Workloads[at]; own != nil {
+			own[i] = kinds.own[at]
+		}
 	}
-	return compileWith(s, works, false)
+	kinds.own = own
+	return compileKinds(s, works, kinds, false)
 }
 
 // compileWith is compile of a state with these workloads, by ID, or with foresees for a
 // forecast (B10).
 func compileWith(s *State, works []*Workload, foresees bool) (*world, error) {
+	return compileKinds(s, works, new(kinds), foresees)
+}
+
+// compileKinds is compileWith where it may be known of what kinds the workloads are.
+func compileKinds(s *State, works []*Workload, kinds *kinds, foresees bool) (*world, error) {
 	w := &world{
+		kinds: kinds,
 		World: &cluster.World{Now: micros(s.Now)}, state: s, workloads: works, foresees: foresees, owners: make(map[string]int32, len(s.Budgets)),
 		classNumbers: make(map[string]int32), resourceNumbers: make(map[string]int32),
 	}

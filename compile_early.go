@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/queue"
 )
 
 // Before its NotBefore a workload that holds nothing is one of which no task is submitted
@@ -17,21 +18,28 @@ func (k *Workload) isEarly(now time.Time) bool {
 }
 
 // notBefore is when a workload asks for anything at the earliest: its NotBefore or, where
-// places have been gathered for it for as long as its policy lets them be, as long again from now on
-// (B8).
+// places have been gathered for it for as long as the pool that promised them lets them be, as long again
+// from now on (B8). A pool that promises nothing any more has nothing to let go (B13).
 func (w *world) notBefore(k *Workload) time.Time {
-	if k.HeldSince.IsZero() || k.Reserved == nil || k.Reserved.Rule != ByGathering {
+	if k.HeldSince.IsZero() || k.Reserved == nil || k.Reserved.Rule != ByGathering || k.Reserved.Form > len(k.Alternatives) {
 		return k.NotBefore
 	}
+	promising := &w.pools[w.leafOf(k, formOf(k, k.Reserved.Form).Queue).Pool].given.Reserve
 	held := max(w.Now, 0) - max(micros(k.HeldSince), 0)
-	if held <= 0 || held < span(w.pools[w.leafOf(k, k.Queue).Pool].given.Reserve.MaxHold, cluster.Never) {
+	if promising.Backfill == queue.NoBackfill || held <= 0 || held < span(promising.MaxHold, cluster.Never) {
 		return k.NotBefore
 	}
 	return timeOf(max(cluster.TimeAfter(max(w.Now, 0), held), micros(k.NotBefore)))
 }
 
+// isTimed says whether time alone may have the workload ask for something.
+func (k *Workload) isTimed() bool { return !k.NotBefore.IsZero() || !k.HeldSince.IsZero() }
+
 // isEarly says whether a workload asks for nothing yet.
 func (w *world) isEarly(k *Workload) bool {
+	if !k.isTimed() {
+		return false
+	}
 	early := Workload{NotBefore: w.notBefore(k), Tasks: k.Tasks}
 	return early.isEarly(w.state.Now)
 }
@@ -48,7 +56,7 @@ func (f *Form) notSubmitted() *Form {
 
 // noteTimed keeps the list of the works that time alone may change.
 func (w *world) noteTimed(i int32, k *Workload) {
-	if k.NotBefore.IsZero() && k.HeldSince.IsZero() {
+	if !k.isTimed() {
 		delete(w.timed, i)
 		return
 	}

@@ -87,20 +87,7 @@ func (w *world) compileResources() {
 			p.Counted = p.Counted || s.Queues[source].MaxWorkloads.Given()
 		}
 	}
-	requested := func(k *Workload, queue string, sets []PodSet) {
-		for i := range sets {
-			if len(sets[i].Request.Resources) > 0 { // whoever asks for devices alone names none
-				addRequested(names[w.leafOf(k, queue).Pool], sets)
-				return
-			}
-		}
-	}
-	for _, k := range w.workloads { // each form's are known to the pool that it is in
-		requested(k, k.Queue, k.PodSets)
-		for f := range k.Alternatives {
-			requested(k, k.Alternatives[f].Queue, k.Alternatives[f].PodSets)
-		}
-	}
+	w.nameRequested(names)
 	for i, p := range w.pools {
 		for m := range p.given.Scoring.Mix {
 			for name := range p.given.Scoring.Mix[m].Request.Resources { // into a set: order cannot matter
@@ -114,9 +101,35 @@ func (w *world) compileResources() {
 func addRequested(names map[string]bool, sets []PodSet) {
 	for i := range sets {
 		for name := range sets[i].Request.Resources { // into a set: order cannot matter
-			if !names[name] { // reading is cheaper than writing, and mostly enough
-				names[name] = true
+			names[name] = true
+		}
+	}
+}
+
+// nameRequested adds by pool the names of what forms ask in it; of a kind the first in the pool tells it.
+func (w *world) nameRequested(names []map[string]bool) {
+	told := make(map[[2]int32]bool)
+	add := func(k *Workload, queue string, sets []PodSet, kind int32) {
+		if !slices.ContainsFunc(sets, func(p PodSet) bool { return len(p.Request.Resources) > 0 }) {
+			return // whoever asks for devices alone names none
+		}
+		pool := w.leafOf(k, queue).Pool
+		if as := [2]int32{pool, kind}; kind != none {
+			if told[as] {
+				return
 			}
+			told[as] = true
+		}
+		addRequested(names[pool], sets)
+	}
+	for i, k := range w.workloads {
+		kind := int32(none)
+		if w.kinds != nil && w.kinds.own != nil {
+			kind = w.kinds.own[i]
+		}
+		add(k, k.Queue, k.PodSets, kind)
+		for f := range k.Alternatives {
+			add(k, k.Alternatives[f].Queue, k.Alternatives[f].PodSets, none)
 		}
 	}
 }

@@ -141,6 +141,9 @@ func (w *world) noteClosing(i int32) {
 	k, now, out := &w.Works[i], max(w.Now, 0), always
 	for f := range int16(1 + len(k.Others)) {
 		p, d := w.pools[w.FormOf(k, f).Pool], w.Definition(k, f)
+		if len(d.Stranger) == 0 {
+			continue
+		}
 		most := p.Most(&d.Times, 0)
 		for _, r := range d.Stranger {
 			switch first := p.Reserved[r].From - most; { // it is there still if it starts after that

@@ -69,7 +69,7 @@ func (w *world) compileTimes(i int32, given *Workload) {
 	k := &w.Works[i]
 	delete(w.promised, i)
 	delete(w.behinds, i)
-	if !w.foresees && !slices.ContainsFunc(append([]cluster.Form{k.Form}, k.Others...), func(f cluster.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }) {
+	if !w.foresees && !w.mayPromise(&k.Form) && !slices.ContainsFunc(k.Others, func(f cluster.Form) bool { return w.mayPromise(&f) }) {
 		return
 	}
 	own := *k.Rare
@@ -99,6 +99,9 @@ func (w *world) compileTimes(i int32, given *Workload) {
 		}
 	}
 }
+
+// mayPromise says whether the pool of a form promises anything (B3).
+func (w *world) mayPromise(f *cluster.Form) bool { return w.pools[f.Pool].Policy.Reserve.Depth > 0 }
 
 // note adds a work to a set.
 func note(set *map[int32]bool, i int32) {

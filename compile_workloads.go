@@ -26,6 +26,7 @@ func (w *world) compileWorkloads() error {
 		}
 		w.Enlist(int32(i))
 	}
+	w.kinds, w.defined = nil, nil // what comes to a world that is kept comes one by one
 	w.compileTopologies()
 	return nil
 }
@@ -37,11 +38,11 @@ func (w *world) compileWork(i int32) error {
 	w.noteTimed(i, given)
 	var err error
 	own := Form{Queue: given.Queue, PodSets: given.PodSets, Groups: given.Groups, Topology: given.Topology}
-	if k.Form, err = w.compileForm(given, &own); err != nil {
+	if k.Form, err = w.compileForm(given, &own, w.kindOf(i, &own)); err != nil {
 		return err
 	}
 	for a := range given.Alternatives {
-		compiled, err := w.compileForm(given, &given.Alternatives[a])
+		compiled, err := w.compileForm(given, &given.Alternatives[a], none)
 		if err != nil {
 			return err
 		}
@@ -134,11 +135,22 @@ func (w *world) leafOf(k *Workload, queue string) cluster.Leaf {
 	return at
 }
 
-// compileForm compiles one form in the pool of its queue.
-func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
+// kindOf is the kind of the own form of a work; none where few are read.
+func (w *world) kindOf(i int32, own *Form) int32 {
+	switch {
+	case w.kinds == nil:
+		return none
+	case w.kinds.own == nil:
+		return w.kinds.of(own)
+	}
+	return w.kinds.own[i]
+}
+
+// compileForm compiles one form, which is of a kind, in the pool of its queue.
+func (w *world) compileForm(k *Workload, given *Form, kind int32) (cluster.Form, error) {
 	at := w.leafOf(k, given.Queue)
 	if !w.foresees && w.isEarly(k) {
-		given = given.notSubmitted()
+		given, kind = given.notSubmitted(), none
 	}
 	c := &w.forms[at.Pool]
 	out := cluster.Form{Pool: at.Pool, Queue: at.Queue}
@@ -153,7 +165,7 @@ func (w *world) compileForm(k *Workload, given *Form) (cluster.Form, error) {
 		now := max(w.Now, 0)
 		c.closed = c.pool.ClosedTo(nil, c.stranger, out.NonPreemptible, true, now, cluster.TimeAfter(now, c.pool.Most(&c.times, 0)))
 	}
-	out.Definition, err = c.define(at.Queue, k.Strategy, given)
+	out.Definition, err = c.defineAlike(at.Queue, k.Strategy, given, kind)
 	return out, err
 }
 
@@ -218,6 +230,35 @@ type formCompiler struct {
 	// closed to it now (B9).
 	times            cluster.Times
 	stranger, closed []int32
+}
+
+// A defined is the definition that forms of a kind had last: those of the kind that follow have it, too, where
+// all is as it was. What people reserve depends on whose they are.
+type defined struct {
+	pool, set  int32
+	strategy   placement.Strategy
+	times      cluster.Times
+	definition int32 // plus one; 0 is none
+}
+
+// defineAlike is define, where no form of the kind has been defined right so.
+func (c *formCompiler) defineAlike(q int32, own placement.Strategy, given *Form, kind int32) (definition int32, err error) {
+	if kind == none || len(c.pool.Reserved) > 0 {
+		return c.define(q, own, given)
+	}
+	for int(kind) >= len(c.world.defined) {
+		c.world.defined = append(c.world.defined, defined{})
+	}
+	last := &c.world.defined[kind]
+	as := defined{c.index, c.pool.NodeSet[q], own, c.times, last.definition}
+	if last.definition == 0 || *last != as {
+		if definition, err = c.define(q, own, given); err != nil {
+			return 0, err
+		}
+		as.definition = definition + 1
+		*last = as
+	}
+	return last.definition - 1, nil
 }
 
 // define interns the definition of a form: equal pod sets and groups, on equal

@@ -4,15 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allotsched/allot/internal/deep"
 	"github.com/allotsched/allot/internal/prose"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -225,4 +228,105 @@ func judgeExtreme(s *State) (err error) {
 		}
 	}
 	return nil
+}
+
+// alikeForms draws a state in which many forms are alike, of which one in three is not what it should be.
+func alikeForms(seed uint64) *State {
+	r := rand.New(rand.NewPCG(seed, 29))
+	family := Families[r.IntN(len(Families))]
+	s := family.Draw(seed)
+	for i := range s.Workloads {
+		for range r.IntN(3) {
+			twin := cloneWorkload(s.Workloads[i])
+			if r.IntN(2) == 0 {
+				twin = s.Workloads[i] // its lists are the same
+			}
+			twin.ID, twin.Tasks, twin.Reserved = fmt.Sprint(twin.ID, "-", len(s.Workloads)), nil, nil
+			if other := &s.Workloads[r.IntN(len(s.Workloads))]; r.IntN(3) == 0 {
+				twin.Queue, twin.Pool = other.Queue, other.Pool
+			}
+			s.Workloads = append(s.Workloads, twin)
+		}
+	}
+	r.Shuffle(len(s.Workloads), func(i, j int) { s.Workloads[i], s.Workloads[j] = s.Workloads[j], s.Workloads[i] })
+	for range min(r.IntN(4)-1, len(s.Workloads)) {
+		some := &s.Workloads[r.IntN(len(s.Workloads))]
+		all := extremesOf(reflect.ValueOf(&some.PodSets).Elem(), "podSets")
+		all[r.IntN(len(all))].put(r.IntN(5))
+	}
+	return s
+}
+
+// V1: forms that are alike are checked and compiled as each for itself: a fault is named of all that
+// have it, sums are of all, and each is of the definition that it would have.
+func TestAlikeForms(t *testing.T) {
+	sound, faulty, alike := 0, 0, 0
+	for seed := range deep.Seeds(t, 400) {
+		s := alikeForms(seed)
+		each := checker{s: s, workloads: pointers(s.Workloads)}
+		each.state()
+		together := checker{s: s, workloads: pointers(s.Workloads), kinds: new(kinds)}
+		together.state()
+		if a, b := sortByPlace(each.faults), sortByPlace(together.faults); !reflect.DeepEqual(a, b) {
+			t.Fatalf("seed %d: the faults are %v, of each by itself %v", seed, b, a)
+		}
+		if faulty++; len(each.faults) > 0 {
+			continue
+		}
+		sound, faulty = sound+1, faulty-1
+		alike += len(s.Workloads) - len(together.kinds.first)
+		for _, sum := range each.requested.list {
+			if got := *together.requested.of(sum.name); got != sum.total || each.tasks != together.tasks {
+				t.Fatalf("seed %d: %d of %s and %d tasks, of each by itself %d and %d", seed, got, sum.name, together.tasks, sum.total, each.tasks)
+			}
+		}
+		w, err := compileChecked(s, together.kinds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := compileKinds(s, w.workloads, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range w.Works {
+			if a, b := &w.Works[i], &other.Works[i]; a.Form != b.Form || !slices.Equal(a.Others, b.Others) {
+				t.Fatalf("seed %d, %s: compiled to %+v, by itself to %+v", seed, w.workloads[i].ID, a.Form, b.Form)
+			}
+		}
+	}
+	if sound < 50 || faulty < 50 || alike < 50 {
+		t.Errorf("%d states are sound, %d are not, and %d forms are alike others: hardly any", sound, faulty, alike)
+	}
+}
+
+// Forms that differ in anything but their queue are not alike.
+func TestFormsThatAreNotAlike(t *testing.T) {
+	form := func() *Form {
+		return &Form{
+			PodSets: []PodSet{{
+				Name: "a", Count: 2, Topology: Topology{Slices: []Slice{{Size: 1, Level: "l"}}},
+				Request: Request{
+					GPU: GPURequest{Models: []string{"m"}}, Resources: map[string]int64{"x": 1},
+					Selector:    placement.Selector{Labels: map[string]string{"k": "v"}, Expressions: []placement.Expression{{Key: "k", Values: []string{"v"}}}},
+					Tolerations: []placement.Toleration{{Key: "k"}},
+				},
+			}},
+			Groups:   []Group{{Name: "g", Topology: Topology{Slices: []Slice{{Size: 1}}}}},
+			Topology: Topology{Slices: []Slice{{Size: 1}}},
+		}
+	}
+	if !form().asksAs(form()) {
+		t.Error("a form is not alike its copy")
+	}
+	for at, one := range extremesOf(reflect.ValueOf(form()).Elem(), "") {
+		for what := 0; one.path != "queue"; what++ {
+			other := form()
+			if !extremesOf(reflect.ValueOf(other).Elem(), "")[at].put(what) {
+				break
+			}
+			if !reflect.DeepEqual(form(), other) && (form().asksAs(other) || other.asksAs(form())) {
+				t.Errorf("%s: %+v is alike", one.path, other)
+			}
+		}
+	}
 }

@@ -45,8 +45,9 @@ func newWorld(s *State) (*world, error) {
 	if s == nil {
 		s = new(State)
 	}
-	if err := Check(s); err != nil {
+	kinds, err := checkForms(s)
+	if err != nil {
 		return nil, err
 	}
-	return compile(s)
+	return compileChecked(s, kinds)
 }

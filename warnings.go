@@ -10,13 +10,14 @@ import (
 
 // warnings lists what is odd but lawful about a State that Check has passed
 // (V1), as far as the State alone says it; what needs the use of queues is
-// added where that is known. Paths name list entries by ID.
-func warnings(s *State) []Fault {
+// added where that is known. Paths name list entries by ID. Known are the resources that
+// some pool knows.
+func warnings(s *State, known map[string]int32) []Fault {
 	var found []Fault
 	found = append(found, queueWarnings(s)...)
 	found = append(found, nodeWarnings(s)...)
 	found = append(found, levelWarnings(s)...)
-	found = append(found, unitWarnings(s)...)
+	found = append(found, unitWarnings(s, known)...)
 	found = append(found, timeWarnings(s)...)
 	sortWarnings(found)
 	return found
@@ -170,6 +171,33 @@ func nodeWarnings(s *State) []Fault {
 		for _, id := range q.Nodes.IDs {
 			if pool, ok := owner[id]; !ok || pool != pools[q.Pool] {
 				found = append(found, Fault{Path: queuePath(q.ID, "nodes"), Code: WarnNodeOutsidePool, Value: strconv.QuoteToASCII(id), Want: "names a node that is not in its pool"})
+			}
+		}
+	}
+	return found
+}
+
+// timeWarnings are about what is said of time (B1–B12).
+func timeWarnings(s *State) (found []Fault) {
+	var promised map[string]bool // made where some task is Behind a workload
+	for i := range s.Workloads {
+		k := &s.Workloads[i]
+		if !k.isBehind() {
+			continue
+		}
+		if promised == nil {
+			promised = make(map[string]bool)
+			for j := range s.Workloads {
+				promised[s.Workloads[j].ID] = s.Workloads[j].Reserved != nil
+			}
+		}
+		for t := range k.Tasks {
+			if name := k.Tasks[t].Behind; name != "" && !promised[name] {
+				found = append(found, Fault{
+					Path: workloadPath(k.ID, "tasks"), Code: WarnBehindNobody, Value: strconv.QuoteToASCII(name),
+					Want: "should be behind a workload that has been promised its place",
+				})
+				break
 			}
 		}
 	}

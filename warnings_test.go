@@ -56,7 +56,7 @@ var warningRows = []struct {
 
 // V1: what is odd is told by ID, not by position.
 func TestWarnings(t *testing.T) {
-	if found := warnings(sound()); len(found) > 0 {
+	if found := warnings(sound(), nil); len(found) > 0 {
 		t.Fatal(found)
 	}
 	for _, row := range warningRows {
@@ -65,7 +65,7 @@ func TestWarnings(t *testing.T) {
 		if err := Check(s); err != nil {
 			t.Fatalf("%s: %v", row.want, err)
 		}
-		found := warnings(s)
+		found := warnings(s, nil)
 		if len(found) != 1 || found[0].Code != row.code || found[0].String() != row.want {
 			t.Errorf("got %v, want %s", found, row.want)
 		}
@@ -77,11 +77,11 @@ func TestPartsOfDevices(t *testing.T) {
 	s := sound()
 	s.Queues = append(s.Queues, Queue{ID: "x", Pool: "p1", Resources: []QueueResource{{Resource: GPU, Limit: quota.Of(500)}}})
 	s.Workloads = []Workload{{ID: "w", Queue: "x", PodSets: []PodSet{{Count: 1, Request: Request{GPU: GPURequest{Count: 1, Milli: 1000}}}}}}
-	if found := warnings(s); len(found) != 1 || found[0].Code != WarnLooksLikeDevices {
+	if found := warnings(s, nil); len(found) != 1 || found[0].Code != WarnLooksLikeDevices {
 		t.Error(found)
 	}
 	s.Workloads[0].PodSets[0].Request.GPU.Milli = 500
-	if found := warnings(s); len(found) > 0 {
+	if found := warnings(s, nil); len(found) > 0 {
 		t.Error(found)
 	}
 }
@@ -92,7 +92,7 @@ func TestWeightWithoutQuotaByDemand(t *testing.T) {
 	s.Pools[1].Policy.Shares = fairshare.ByDemand
 	s.Queues = append(s.Queues, Queue{ID: "x", Pool: "p1", Resources: []QueueResource{{Resource: GPU, Weight: quota.Of(2)}}})
 	s.Workloads = s.Workloads[:2]
-	if found := warnings(s); len(found) > 0 {
+	if found := warnings(s, nil); len(found) > 0 {
 		t.Error(found)
 	}
 }

@@ -12,9 +12,9 @@ import (
 // unitWarnings are about amounts that are lawful, and look as if another unit had been
 // meant: whole devices or cores where thousandths stand (S2), or devices that were
 // written as a plain resource.
-func unitWarnings(s *State) []Fault {
+func unitWarnings(s *State, known map[string]int32) []Fault {
 	found := append(queueUnits(s), nodeUnits(s)...)
-	return append(found, deviceResources(s)...)
+	return append(found, deviceResources(s, known)...)
 }
 
 // queueUnits are about GPUs of queues below one device, in pools in which no work asks for
@@ -109,9 +109,13 @@ func nodeUnits(s *State) []Fault {
 
 // deviceResources are about plain resources that are called as device plugins call GPUs,
 // each where it stands first: in nodes, then queues, then workloads, by ID.
-func deviceResources(s *State) (found []Fault) {
-	first := make(map[string]string)
+// What workloads ask is known, if known is not nil.
+func deviceResources(s *State, known map[string]int32) (found []Fault) {
+	first, some := make(map[string]string), known == nil
 	isDevice := func(name string) bool { return strings.HasSuffix(name, "/gpu") }
+	for name := range known { // whether any is: order cannot matter
+		some = some || isDevice(name)
+	}
 	tell := func(name, path string) {
 		if other, told := first[name]; !told || path < other {
 			first[name] = path
@@ -136,7 +140,7 @@ func deviceResources(s *State) (found []Fault) {
 			}
 		}
 	}
-	for i := range s.Workloads {
+	for i := 0; some && i < len(s.Workloads); i++ {
 		k := &s.Workloads[i]
 		look := func(sets []PodSet) {
 			for set := range sets {

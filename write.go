@@ -25,7 +25,7 @@ func (w *world) writeOf(d *cluster.Decision, s *State) (*Plan, error) {
 		return nil, err
 	}
 	plan.Shares = w.writeShares()
-	plan.Warnings = slices.Concat(warnings(s), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
+	plan.Warnings = slices.Concat(warnings(s, w.resourceNumbers), w.useWarnings(), w.reachWarnings(), w.shareWarnings(), w.unmet)
 	plan.Warnings = append(plan.Warnings, w.mixWarnings()...)
 	plan.Warnings = append(plan.Warnings, w.deadlineWarnings(plan.Reservations)...)
 	plan.Warnings = append(plan.Warnings, w.outsideWarnings()...)

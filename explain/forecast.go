@@ -53,7 +53,9 @@ var ErrForecast = errors.New("explain: a forecast looks at one workload or more"
 // has been foreseen for those before it. Nothing is promised by that. At most so many workloads of a pool are looked at;
 // the others are told as Unlooked. It is as sure as the durations are (B1): starts
 // that room will be made for may come earlier, and what comes and stands before it makes
-// them later.
+// them later. So do an elastic gang of a higher priority that grows (G2), a workload whose NotBefore comes and that
+// stands before it then, and whoever passes it where it is promised nothing. Without these nobody starts later who is
+// promised its places, or whom nobody may pass, though perhaps at other places that are as good then.
 //
 // The error is the context's, or ErrForecast. It costs as much as so many
 // promises, each beside all before it, and of each all nodes are read once at its time: with as many

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 )
 
@@ -72,6 +73,51 @@ func TestBudgetOfNobody(t *testing.T) {
 	})
 	if found == 0 {
 		t.Error("nobody was taken")
+	}
+}
+
+// Whom a preemption takes on one node, and that all there are too few, is told by counting where nothing is leaving, else
+// by taking one after the other, in the same steps (M8): that comes to the same, also where all may go that are of lower
+// priority (E7), or queues are near their bounds (E8).
+func TestOneNodeByCounting(t *testing.T) {
+	found, vain := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
+		nodes := 2 + draw(7)
+		var text strings.Builder
+		fmt.Fprintf(&text, "nodes%s\nqueue a quota=%d share=%d\nqueue a/q quota=%d share=%d\n",
+			strings.Repeat(" 4", nodes), draw(4*nodes), draw(4*nodes+4), draw(4*nodes), draw(4*nodes+4))
+		for n := range nodes {
+			for at := range 1 + draw(4) {
+				gpu := []string{"1", "1", "1", "2", "0.5"}[draw(5)]
+				if gpu == "2" && at == 3 {
+					gpu = "1"
+				}
+				fmt.Fprintf(&text, "run a/q/j%d%d gpu=%s on=%d priority=%d admitted=%d lost=%d\n", n, at, gpu, n, draw(4), draw(4), draw(3))
+				if gpu == "2" {
+					break
+				}
+			}
+		}
+		fmt.Fprintf(&text, "wait a/q/w gpu=%d priority=%d", 1+draw(4), 1+draw(3))
+		var told [2]string
+		for i, still := range []bool{true, false} {
+			s := newScene(text.String())
+			s.preemptor.Still, s.room.Effort = still, placement.NewEffort(0)
+			p, refusal, ok := s.room.Find(s.preemptor, preempt.Preempt)
+			if ok {
+				found++
+			} else {
+				vain++
+			}
+			told[i] = fmt.Sprint(namesOf(s, s.room, &p), refusal.Steps, s.room.Effort.Spent())
+		}
+		if told[0] != told[1] {
+			t.Fatalf("takes %v, and by taking one after the other %v\n%s", told[0], told[1], text.String())
+		}
+	})
+	if found == 0 || vain == 0 {
+		t.Errorf("somebody was taken %d times, and nobody %d times", found, vain)
 	}
 }
 

@@ -11,19 +11,22 @@ import (
 
 // clearPlainly is clearPlace of one node for a single task, in the steps that it would take there, where
 // whoever goes first is enough, or those who stand there are alike, and as many are needed or all too few.
-// Else it is not plain.
+// Else it is not plain. Of a preemption all are too few whatever E7 and E8 would say of those who go.
 func clearPlainly(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (found list, ok, plain bool) {
 	if kind != inOrder && a.mode != Consolidate || !f.countsOneNode() || len(candidates) == 0 {
 		return list{}, false, false
 	}
 	r.forgetTaken()
 	a.kind = kind
+	inVain := false // all that is plain is that they are too few
 	switch {
 	case a.reclaims():
 		if len(candidates) > 1 || !goesNow(r, a, candidates[0]) { // whoever goes next depends on who has gone
 			return list{}, false, false
 		}
-	case a.mode != Consolidate && (a.mode != Preempt || !a.unbounded(r) || !plainlyRanked(r, a, candidates)):
+	case a.mode == Preempt && (a.withinLines || !a.unbounded(r) || !plainlyRanked(r, a, candidates)):
+		inVain = true
+	case a.mode != Consolidate && a.mode != Preempt:
 		return list{}, false, false
 	case kind != inOrder:
 		p := &r.scratch.picker
@@ -33,13 +36,13 @@ func clearPlainly(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderK
 	case !a.inStanding:
 		r.scratch.plainly = append(r.scratch.plainly[:0], candidates...)
 		candidates = r.scratch.plainly
-		slices.SortFunc(candidates, r.better)
+		r.sortByStanding(candidates)
 	}
 	n := f.needed(candidates)
-	if n == 0 || n > len(candidates) && a.reclaims() {
+	enough := n <= len(candidates)
+	if n == 0 || enough && inVain || !enough && a.reclaims() {
 		return list{}, false, false
 	}
-	enough := n <= len(candidates)
 	ids := candidates[len(candidates)-min(n, len(candidates)):]
 	steps := plainSteps(r, a, len(candidates), ids, n > 1 && enough)
 	if r.Effort.Over(steps) {
@@ -77,7 +80,7 @@ func plainSteps(r *Evaluator, a *ask, some int, ids []UnitID, spared bool) int {
 func (f *fit) countsOneNode() bool {
 	r, a := f.room, f.ask
 	if len(a.place) != 1 || f.rooms == nil || f.need != 1 || f.total > 0 || f.domain != nil || !a.Still || a.AfterRelease ||
-		a.relocates() || a.withinLines || r.Lends || len(r.budgets) > 0 {
+		a.relocates() || r.Lends || len(r.budgets) > 0 {
 		return false
 	}
 	_, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible)

@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/allotsched/allot"
+	"github.com/allotsched/allot/queue"
 	"github.com/allotsched/allot/quota"
 )
 
@@ -34,16 +36,22 @@ func afterGathering(s *allot.State) *allot.State {
 	return &out
 }
 
-// maxHold is for how long the pool of a workload lets places be held.
+// maxHold is for how long the pool that promised a workload something lets places be held; one that promises nothing
+// any more has nothing to let go.
 func maxHold(s *allot.State, w *allot.Workload) quota.Bound {
-	pool := w.Pool
+	pool, leaf := w.Pool, w.Queue
+	if form := w.Reserved.Form; form > len(w.Alternatives) {
+		return quota.Bound{}
+	} else if form > 0 {
+		leaf = cmp.Or(w.Alternatives[form-1].Queue, w.Queue)
+	}
 	for i := range s.Queues {
-		if q := &s.Queues[i]; q.ID == w.Queue {
+		if q := &s.Queues[i]; q.ID == leaf {
 			pool = q.Pool
 		}
 	}
 	for i := range s.Pools {
-		if p := &s.Pools[i]; p.ID == pool || len(s.Pools) == 1 {
+		if p := &s.Pools[i]; (p.ID == pool || len(s.Pools) == 1) && p.Policy.Reserve.Backfill != queue.NoBackfill {
 			return p.Policy.Reserve.MaxHold
 		}
 	}

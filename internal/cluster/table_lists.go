@@ -26,22 +26,22 @@ func (t TaskStep) Compare(other TaskStep) int {
 // A Gain is what some workload has got of a resource, or of a class.
 type Gain struct{ Work, Resource int32 }
 
-// A Right is what reclaimed units were taken by: every workload that starts in that definition
-// asks the same in the same leaf, and has the entitlement up to the same queue (R1). There are
+// A Right is what units were reclaimed or moved by: every workload that starts in that definition
+// asks the same in the same leaf, and has the entitlement up to the same queue (R1), or at every level (C5). There are
 // few, however many units were taken.
 type Right struct {
 	Pool, Leaf, Definition, Subtree int32
 	Code                            Code
 }
 
-// RightsIn lists the rights by which units were reclaimed, in the order in which they first
+// RightsIn lists the rights by which units were reclaimed or moved, in the order in which they first
 // were, and of each the takings.
 func (w Booking) RightsIn() ([]Right, [][]int32) {
 	book := w.Room
 	known := &book.Known.rights
 	for at := known.listed; at < len(book.Takings); at++ {
 		t := &book.Takings[at]
-		if t.Preemptor < 0 || t.Code != ReclaimedByQuota && t.Code != ReclaimedByShare {
+		if t.Preemptor < 0 || t.Code != ReclaimedByQuota && t.Code != ReclaimedByShare && t.Code != Consolidated {
 			continue
 		}
 		f := w.FormOf(&w.Works[t.Preemptor], book.Commits[t.Commit].Form)

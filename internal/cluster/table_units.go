@@ -265,6 +265,11 @@ type parts struct {
 
 // grouped lists the rows of a workload by their step: those of one are byStep[first[step]:first[step+1]].
 func (m *parts) grouped(seats []Seat) {
+	if len(seats) == 1 && seats[0].Step == 0 { // as of most
+		m.first, m.byStep = append(m.first[:0], 0, 1), append(m.byStep[:0], 0)
+		m.units, m.told = sized(m.units, 1), sized(m.told, 1)
+		return
+	}
 	steps := 0
 	for at := range seats {
 		steps = max(steps, int(seats[at].Step)+1)

@@ -26,7 +26,7 @@ func (w Difference) writeAfter(d *cluster.Decision, from int) error {
 			}
 		}
 	}
-	l.on, l.position, l.listed = make([][]int32, some+1), make([]int32, some+1), make([]int32, some+1)
+	l.on, l.position, l.listed, l.told = make([][]int32, some+1), make([]int32, some+1), make([]int32, some+1), make([]told, some+1)
 	for _, p := range w.Pools {
 		var nodes []int32
 		for at, n := range p.Nodes {
@@ -106,10 +106,10 @@ type leavers struct {
 	before []*placement.Ledger // by pool
 	// position is that in the ledger of its pool, listed the place of a node among the awaited, plus one.
 	position, listed []int32
-	told             map[int32]told // by node, of an action with one task
-	awaited          []awaited      // of the action at hand
-	one              []int32        // scratch of waitsFor
-	has              []bool         // by task placed: it has its place already, and lacks nothing of it
+	told             []told    // of an action with one task
+	awaited          []awaited // of the action at hand
+	one              []int32   // scratch of waitsFor
+	has              []bool    // by task placed: it has its place already, and lacks nothing of it
 }
 
 // A told is what an action waits for if its one task lacks something of a node, and its workload
@@ -194,19 +194,20 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 		}
 		t := d.Placed[n]
 		s, place := &definition.Sets[t.Set], l.placeOf(t)
+		node := l.number[t.Node]
 		lack := x.Lacks(s.Placed, place)
 		behind := w.Works[a.Work].Pipelined && Of(w).waitsAt(a.Work, t)
-		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[l.number[t.Node]]) == 0 {
+		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[node]) == 0 {
 			continue // the places of a decision exist
 		}
-		if known := l.told[t.Node]; alone && !behind && len(known.works) > 0 && sameLack(&known.lack, &lack) && !slices.Contains(known.works, a.Work) {
+		if known := &l.told[node]; alone && !behind && len(known.works) > 0 && sameLack(&known.lack, &lack) && !slices.Contains(known.works, a.Work) {
 			return known.works
 		}
-		if l.listed[l.number[t.Node]] == 0 {
+		if l.listed[node] == 0 {
 			l.awaited = cluster.AppendMany(l.awaited, l.awaitedOn(t.Node, a.Work))
-			l.listed[l.number[t.Node]] = int32(len(l.awaited))
+			l.listed[node] = int32(len(l.awaited))
 		}
-		at := &l.awaited[l.listed[l.number[t.Node]]-1]
+		at := &l.awaited[l.listed[node]-1]
 		at.lack(&lack)
 		at.own(t, &lack)
 		if behind {
@@ -228,10 +229,7 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 	}
 	out = slices.Clip(inTurn(out, w.CompareIDs))
 	if alone && len(l.awaited) == 1 && len(l.awaited[0].mine)+len(l.awaited[0].out) == 0 {
-		if l.told == nil {
-			l.told = make(map[int32]told)
-		}
-		l.told[l.awaited[0].node] = told{l.awaited[0].lacks, out}
+		l.told[l.number[l.awaited[0].node]] = told{l.awaited[0].lacks, out}
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 // later commit than what started since, and what went for another and has come back
 // was out when others were entitled to their places.
 
-// A reclaimer is a workload that something was reclaimed for in the end, by which right, and the
-// subtree up to which it stays within its entitlement (R1).
+// A reclaimer is a workload that something was reclaimed for in the end, or moves, by which right, and the
+// subtree up to which it stays within its entitlement (R1, C5).
 type reclaimer struct {
 	work    int32
 	code    cluster.Code
@@ -50,6 +50,9 @@ func (r *reclaimers) add(one reclaimer) {
 			return
 		}
 	}
+	if r.last == nil { // most decisions reclaim nothing
+		r.last = make(map[int32]int32)
+	}
 	r.all, r.before = append(r.all, one), append(r.before, r.last[one.work])
 	r.last[one.work] = int32(len(r.all))
 }
@@ -57,21 +60,42 @@ func (r *reclaimers) add(one reclaimer) {
 // reclaimers are those that the actions written so far are told to be for.
 func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
 	out := &reclaimers{}
-	for at := range d.Actions[d.Settled:] {
-		a := &d.Actions[d.Settled+at]
-		chain := w.ChainOf(d, a)
-		if len(chain) != 1 { // what was handed on was right when it was taken
-			continue
-		}
-		t := &w.Room.Takings[chain[0]]
-		if t.Preemptor >= 0 && (t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare) {
-			if out.last == nil { // most decisions reclaim nothing
-				out.last = make(map[int32]int32, len(d.Actions)-at)
-			}
+	for t := range w.toldFor(d) {
+		if t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare {
 			out.add(reclaimer{t.Preemptor, t.Code, t.Is.PreemptorSubtree})
 		}
 	}
 	return out
+}
+
+// reclaimersAndMoved are reclaimers, and those for whom others only move: these have a right to that within their
+// entitlement at every level (C5).
+func (w Difference) reclaimersAndMoved(d *cluster.Decision) *reclaimers {
+	out, byRight := w.reclaimers(d), make(map[int32]bool)
+	for t := range w.toldFor(d) {
+		byRight[t.Preemptor] = byRight[t.Preemptor] || t.Code != cluster.Consolidated
+	}
+	for t := range w.toldFor(d) {
+		if !byRight[t.Preemptor] && !w.Pools[t.Pool].Policy.ConsolidateBeyondShare {
+			out.add(reclaimer{t.Preemptor, t.Code, cluster.None})
+		}
+	}
+	return out
+}
+
+// toldFor yields the takings for somebody by which the actions written so far are told.
+func (w Difference) toldFor(d *cluster.Decision) iter.Seq[*cluster.Taking] {
+	return func(yield func(*cluster.Taking) bool) {
+		for at := range d.Actions[d.Settled:] {
+			chain := w.ChainOf(d, &d.Actions[d.Settled+at])
+			if len(chain) != 1 { // what was handed on was right when it was taken
+				continue
+			}
+			if t := &w.Room.Takings[chain[0]]; t.Preemptor >= 0 && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // overtaken says whether some reclaimer has no start that leaves its queues within
@@ -143,7 +167,7 @@ func (w Difference) keepsEntitlement(uses []int64, right *reclaimer) bool {
 	for q := f.Queue; q >= 0; q = p.Parent[q] {
 		for _, a := range asks {
 			line := p.LineFor(cluster.ReclaimedByQuota, q, a.Resource)
-			if right.code == cluster.ReclaimedByShare {
+			if right.code != cluster.ReclaimedByQuota {
 				line = max(line, p.LineFor(cluster.ReclaimedByShare, q, a.Resource))
 			}
 			if p.Divided[a.Resource] && a.Value > 0 && uses[int(q)*p.Plain+int(a.Resource)] > line {
@@ -161,7 +185,7 @@ func (w Difference) keepsEntitlement(uses []int64, right *reclaimer) bool {
 // were beyond its entitlement there, what starts of the reclaimers first.
 func (w Difference) writeStarts(d *cluster.Decision, from []int32, seats []seatOf) {
 	counts := make(map[int32][]int32) // by workload, read one by one: order cannot matter
-	rights := w.reclaimers(d)
+	rights := w.reclaimersAndMoved(d)
 	if !w.overtaken(rights, from, seats) {
 		w.writeFresh(d, from, seats, counts, func(int32) bool { return true })
 		return

@@ -170,10 +170,11 @@ func (s behind) onBehalfOf(work int32) (end func()) {
 
 // place takes places for a unit that are promised to one other alone, behind that one, if the
 // policy lets it: all that is promised stands as it does, with what is in the way of that one
-// gone (B6).
-func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, with gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (quota.Amounts, bool, error) {
+// gone (B6). some says that there are places that it may not take as things stand: beside what else starts it may find
+// others, or the one that they are promised to begin no earlier any more.
+func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang.Unit, with gang.Siblings, asks quota.Amounts, bound func(*promise) bool) (charge quota.Amounts, found, some bool, err error) {
 	if !s.pool.Policy.Reserve.Evictable || f.NonPreemptible {
-		return nil, false, nil
+		return nil, false, false, nil
 	}
 	x := s.pool.Index
 	for _, p := range slices.Clone(s.promises.list) {
@@ -194,14 +195,15 @@ func (s behind) place(r reach, f *cluster.Form, d *cluster.Definition, unit gang
 		tried()
 		x.Undo(m)
 		if err != nil {
-			return nil, false, err
+			return nil, false, some, err
 		}
 		if found && s.leavesTo(p, r.work, d, unit) && !s.hasCome(p) {
 			s.passes = p.work + 1
-			return charge, true, s.promising().takeAll(d, unit)
+			return charge, true, true, s.promising().takeAll(d, unit)
 		}
+		some = some || found
 	}
-	return nil, false, nil
+	return nil, false, some, nil
 }
 
 // hasCome says whether the time of a promise has come that is tried earlier, as something has left its

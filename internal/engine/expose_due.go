@@ -5,6 +5,7 @@ import (
 
 	"github.com/allotsched/allot/gang"
 	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 )
@@ -15,11 +16,39 @@ import (
 // those who were trusted to have left it wait for as well, if with the unit there they had a right to anything: they
 // would take the places back from it at once, with others in some of these by then, and would have gone for nobody (M2).
 func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (exposed bool, err error) {
-	p := s.pool
 	promised := s.behind().comes(b.Work)
-	if b.Entitled || p.Policy.Reclaim == preempt.NoReclaim || !promised && !s.ranBeside(b.Leaf) {
+	if b.Entitled || s.pool.Policy.Reclaim == preempt.NoReclaim || !promised && !s.ranBeside(b.Leaf) {
 		return false, nil
 	}
+	gains := func(c *preempt.Preemptor) bool {
+		return c != nil && c.Leaf != b.Leaf && s.gives(c, b.Leaf) && s.mayGain(c, b.Asks)
+	}
+	starts, err := s.onceGone(b, gone, func(before map[int32][]cluster.Seat, taken []placement.Place) (err error) {
+		if promised {
+			end := s.asStarted(it, b.Add, taken)
+			exposed, err = s.wouldTakeBack(b.Work, gone, before, gains)
+			end()
+		} else {
+			exposed, err = s.mayTakeFromOthers(b.Leaf, gone, before, gains)
+		}
+		if exposed || err != nil {
+			return err
+		}
+		able, err := s.refusedThat(gains, b.Work)
+		if len(able) == 0 || err != nil {
+			return err
+		}
+		by, err := s.takesOnce(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
+		exposed = by != nil
+		return err
+	})
+	return err == nil && (exposed || !starts), err
+}
+
+// onceGone calls do where those have gone who are to go for a workload, and that has started, with what those had and the
+// places that it has found; all is as it was then. It says whether the workload starts.
+func (s exposing) onceGone(b *preempt.Preemptor, gone []preempt.Justification, do func(before map[int32][]cluster.Seat, taken []placement.Place) error) (starts bool, err error) {
+	p := s.pool
 	places, asks, claims, due := s.places, s.asks, s.claims, s.due
 	nodes, use, units, left := p.Index.Mark(), p.Tree.Mark(), p.Room.Mark(), len(s.rest)
 	for _, c := range gone {
@@ -39,29 +68,82 @@ func (s exposing) exposesWhenDue(it queue.Item, b *preempt.Preemptor, gone []pre
 		}
 	}
 	if !b.Start() {
-		return true, nil
+		return false, nil
 	}
 	taken := slices.Clone(s.places)
 	s.places, s.asks, s.claims, s.due = nil, nil, false, 0 // others ask by rights of their own
-	gains := func(c *preempt.Preemptor) bool {
-		return c != nil && c.Leaf != b.Leaf && s.gives(c, b.Leaf) && s.mayGain(c, b.Asks)
+	return true, do(before, taken)
+}
+
+// isTakenBack says whether somebody who waits would reclaim at once what a workload would start with for which protected
+// units of its queue are to go though it is less protected than they (E7): they would go for nobody, and others would
+// take the places by turns where the lines are not what keeps them apart (M2, M5).
+func (s exposing) isTakenBack(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (back bool, err error) {
+	if s.pool.Policy.Reclaim == preempt.NoReclaim {
+		return false, nil
 	}
-	if promised {
-		end := s.asStarted(it, b.Add, taken)
-		exposed, err = s.wouldTakeBack(b.Work, gone, before, gains)
-		end()
-	} else {
-		exposed, err = s.mayTakeFromOthers(b.Leaf, gone, before, gains)
+	starts, err := s.onceGone(b, gone, func(_ map[int32][]cluster.Seat, taken []placement.Place) error {
+		defer s.asStarted(it, b.Add, taken)()
+		asked := make(map[kind]bool)
+		for _, i := range s.seekers() {
+			c, err := s.claimantLike(i, b, asked)
+			if err != nil {
+				return err
+			}
+			if c != nil && s.reclaimsFrom(c, b.Work) {
+				back = true
+				return nil
+			}
+		}
+		return nil
+	})
+	return err == nil && (back || !starts), err
+}
+
+// claimantLike describes the next unit of a workload that may have a right to what another has in its leaf, as it stands
+// now; nil where it has none, or one was asked that is like it.
+func (s exposing) claimantLike(i int32, b *preempt.Preemptor, asked map[kind]bool) (*preempt.Preemptor, error) {
+	w := s.world
+	k := &w.Works[i]
+	f := w.FormOf(k, 0)
+	if f.Pool != s.index || f.Queue == b.Leaf || !wantsMore(w, k) && k.Status != cluster.WaitsForLeavers || !f.NonPreemptible && s.pool.Policy.ReclaimNonPreemptibleOnly {
+		return nil, nil
 	}
-	if exposed || err != nil {
-		return exposed, err
+	if like := (kind{f.Queue, f.Definition, f.Priority, f.NonPreemptible}); !w.Holds(k) {
+		if asked[like] {
+			return nil, nil
+		}
+		asked[like] = true
 	}
-	able, err := s.refusedThat(gains, b.Work)
-	if len(able) == 0 || err != nil {
-		return false, err
+	it, some := itemOf(w, i, 0)
+	if !some {
+		return nil, nil
 	}
-	by, err := s.takesOnce(able, it, s.world.FormOf(&s.world.Works[b.Work], it.Form), b.Add, taken)
-	return by != nil, err
+	c, err := s.claimant(it, b.Work)
+	if err != nil || c == nil || !s.gives(c, b.Leaf) || !s.mayGain(c, nil) {
+		return nil, err
+	}
+	return c, nil
+}
+
+// reclaimsFrom says whether somebody who waits finds no place, and takes something of a workload by the first right that
+// serves.
+func (s exposing) reclaimsFrom(c *preempt.Preemptor, work int32) bool {
+	room := s.pool.Room
+	if s.pool.Index.Releasing() { // what it would claim counts as room
+		defer letClaim(s.Solver, c)()
+	}
+	if s.preempting().wouldStart(c) {
+		return false
+	}
+	for _, mode := range s.reclaims(c) {
+		proposal, refusal, found := room.Find(c, mode)
+		s.decision.Work.Candidates += int64(refusal.Steps)
+		if found {
+			return slices.ContainsFunc(proposal.Justifications, func(one preempt.Justification) bool { return room.Unit(one.Victim).Work == work })
+		}
+	}
+	return false
 }
 
 // mayTakeFromOthers is a bound: whether one of those that go may have a right to what ran of others on the side of a leaf.
@@ -107,27 +189,39 @@ func (s exposing) wouldTakeBack(work int32, gone []preempt.Justification, before
 // started. Where it takes nothing but what others have, it does so.
 func (s exposing) takesFrom(b *preempt.Preemptor, work int32) (bool, error) {
 	room := s.pool.Room
-	for _, mode := range s.reclaims(b) {
-		proposal, refusal, found := room.Find(b, mode)
-		s.decision.Work.Candidates += int64(refusal.Steps)
-		if !found {
-			continue
+	proposal, found := s.wouldReclaim(b)
+	if !found {
+		return false, nil
+	}
+	victims := slices.Clone(proposal.Justifications)
+	if slices.ContainsFunc(victims, func(c preempt.Justification) bool {
+		u := room.Unit(c.Victim)
+		return u.Running > 0 || u.Work == work
+	}) {
+		return true, nil
+	}
+	for _, c := range victims {
+		if err := room.Take(c.Victim); err != nil {
+			return false, err
 		}
-		victims := slices.Clone(proposal.Justifications)
-		if slices.ContainsFunc(victims, func(c preempt.Justification) bool {
-			u := room.Unit(c.Victim)
-			return u.Running > 0 || u.Work == work
-		}) {
-			return true, nil
-		}
-		for _, c := range victims {
-			if err := room.Take(c.Victim); err != nil {
-				return false, err
+	}
+	return !b.Start(), nil
+}
+
+// wouldReclaim is what somebody who waits would take by a reclaim, with others that move beside that where none serves
+// else (M10).
+func (s exposing) wouldReclaim(b *preempt.Preemptor) (proposal preempt.Proposal, found bool) {
+	for _, moves := range [...]int{0, relocations(s.pool)} {
+		b.Relocations = moves
+		for _, mode := range s.reclaims(b) {
+			proposal, refusal, found := s.pool.Room.Find(b, mode)
+			s.decision.Work.Candidates += int64(refusal.Steps)
+			if found {
+				return proposal, true
 			}
 		}
-		return !b.Start(), nil
 	}
-	return false, nil
+	return proposal, false
 }
 
 // refusedThat are those of the workloads refused within their lines in this round for which a condition holds, while

@@ -210,15 +210,16 @@ func (s promising) placeBeside(r reach, f *cluster.Form, d *cluster.Definition, 
 	if !found && err == nil && len(behindIt) > 0 {
 		charge, found, err = s.placeFree(r, f, d, unit, beside, asks, func(p *promise) bool { return keeps(p) && !slices.Contains(behindIt, p) })
 	}
+	some := false
 	if !found && err == nil && !trial && !r.moves {
-		charge, found, err = s.behind().place(r, f, d, unit, beside, asks, bound)
+		charge, found, some, err = s.behind().place(r, f, d, unit, beside, asks, bound)
 	}
 	if found || err != nil {
 		return charge, found, err
 	}
 	if remembers {
 		all.refused[asked] = s.pool.UntilRoom()
-		if d.Unsure {
+		if d.Unsure || some {
 			all.refused[asked] = s.pool.UntilChanged()
 		}
 	}

@@ -144,9 +144,10 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	}
 	order := s.obstacles(&then)
 	k := slices.IndexFunc(order, func(one obstacle) bool { return s.standsWithout(&then, []obstacle{one}) })
+	together := order[max(k, 0):max(k+1, 0)]
 	for first := len(order) - 1; k < 0 && first >= 0; first-- {
 		if s.standsWithout(&then, order[first:]) {
-			k = first
+			k, together = first, order[first:]
 		}
 	}
 	switch {
@@ -155,7 +156,20 @@ func (s telling) inTheWay(p *promise, at int64) (by int32, overruns bool) {
 	case order[k].promise != nil:
 		return order[k].promise.wantedBy(), false
 	}
-	return order[k].work, slices.ContainsFunc(order[k].tasks, s.overrunsFor(p))
+	return order[k].work, s.overrunsIn(&then, together)
+}
+
+// overrunsIn says whether the first of those without whom a promise would stand overruns: a task of it was to have left,
+// and the promise would not stand without those of its tasks alone that have come, as where it has grown beside what
+// ran and goes on by right.
+func (s telling) overrunsIn(p *promise, together []obstacle) bool {
+	overruns := s.overrunsFor(p)
+	if !slices.ContainsFunc(together[0].tasks, overruns) {
+		return false
+	}
+	come := slices.Clone(together)
+	come[0].tasks = slices.DeleteFunc(slices.Clone(come[0].tasks), overruns)
+	return !s.standsWithout(p, come)
 }
 
 // obstacles are those of a promise at its time: first those to which it yields, then those to which it may have to, and

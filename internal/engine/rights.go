@@ -9,8 +9,8 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// endsRights says whether with a unit back those who have reclaimed would be beyond the
-// lines of their right (R1), and the units that they took are still out.
+// endsRights says whether with a unit back those who have reclaimed, or for whom others have moved, would be beyond the
+// lines of their right (R1, C5), and the units that they took are still out, or elsewhere.
 func (s reprieving) endsRights(o *cluster.OutUnit) bool {
 	rights, takings := s.world.Booking().RightsIn()
 	for i, one := range rights {
@@ -73,7 +73,7 @@ func (s reprieving) restedOn(r cluster.Right, start int32, o *cluster.OutUnit) b
 // lineOf is the line of a right of a queue (R1).
 func (s reprieving) lineOf(code cluster.Code, q, res int32) int64 {
 	line := s.pool.LineFor(cluster.ReclaimedByQuota, q, res)
-	if code == cluster.ReclaimedByShare {
+	if code != cluster.ReclaimedByQuota {
 		line = max(line, s.pool.LineFor(cluster.ReclaimedByShare, q, res))
 	}
 	return line
@@ -90,14 +90,35 @@ func (s reprieving) firstExercised(takings []int32, o *cluster.OutUnit) int32 {
 }
 
 // exercised says whether another than the owner of a unit stands where it started for what
-// it took, and what it took is still out.
+// it took, and what it took is still out. What moves for it does so by a right of its own only where nothing has gone (C5): it may
+// have taken nothing but what this solve had started.
 func (s reprieving) exercised(t *cluster.Taking, o *cluster.OutUnit) bool {
 	w := s.world
-	return t.Preemptor != o.Unit.Work &&
-		slices.ContainsFunc(w.Room.Seats[t.Preemptor], func(one cluster.Seat) bool { return one.Commit == t.Commit }) &&
-		slices.ContainsFunc(w.Room.Out, func(other cluster.OutUnit) bool { // a claim has a place to lose, too
-			return other.Unit == t.Unit && slices.ContainsFunc(other.Seats, func(one cluster.Seat) bool { return one.Origin >= 0 })
+	if t.Preemptor == o.Unit.Work || !slices.ContainsFunc(w.Room.Seats[t.Preemptor], func(one cluster.Seat) bool { return one.Commit == t.Commit }) {
+		return false
+	}
+	if t.Code == cluster.Consolidated {
+		return !s.pool.Policy.ConsolidateBeyondShare && s.isElsewhere(t) && !slices.ContainsFunc(w.Room.Takings, func(other cluster.Taking) bool {
+			return other.Commit == t.Commit && other.Preemptor == t.Preemptor && s.isOut(other.Unit)
 		})
+	}
+	return s.isOut(t.Unit)
+}
+
+// isOut says whether a unit is out that had a place before this solve: a claim has one to lose, too.
+func (s reprieving) isOut(u *preempt.Unit) bool {
+	return slices.ContainsFunc(s.world.Room.Out, func(o cluster.OutUnit) bool {
+		return o.Unit == u && slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Origin >= 0 })
+	})
+}
+
+// isElsewhere says whether something that ran, and was taken so that it moves, is where it did not run.
+func (s reprieving) isElsewhere(t *cluster.Taking) bool {
+	w := s.world
+	return slices.ContainsFunc(w.Room.Seats[t.Work], func(one cluster.Seat) bool {
+		return w.Booking().Ran(&one) && one.Commit >= 0 &&
+			slices.ContainsFunc(t.Seats, func(was cluster.Seat) bool { return was.Origin == one.Origin })
+	})
 }
 
 // crossesWith says whether a unit that is back would put a queue beyond the line of a right by which
