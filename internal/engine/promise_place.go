@@ -121,12 +121,12 @@ func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
 	k := &w.Works[i]
 	d, trusts, ends := w.Definition(k, k.Current), s.pool.Policy.Reserve.TrustDurations, endings{World: w, withReleased: true}
 	out := s.reachesAgain(i, d, int32(len(o.Seats)))
-	if ran := func(one cluster.Seat) bool { return one.Origin >= 0 }; trusts && d.Times.Fixed && slices.ContainsFunc(o.Seats, ran) {
-		out.until = max(w.Now, 0) // it goes on with what it does
+	if trusts && d.Times.Fixed { // it goes on with what it does
+		out.until = max(w.Now, 0)
 	}
 	out = out.within(o.Seats)
 	for at := range o.Seats {
-		if one := &o.Seats[at]; one.Origin >= 0 {
+		if one := &o.Seats[at]; one.Origin >= 0 || trusts && d.Times.Fixed {
 			end := endsForSure(one, w)
 			if trusts {
 				end = min(end, ends.endsIn(i, one))
