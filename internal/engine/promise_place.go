@@ -115,7 +115,7 @@ func (s *Solver) reachesAgain(i int32, d *cluster.Definition, tasks int32) reach
 	return out
 }
 
-// reachesStill is until when a unit is in the way that was taken, and ran.
+// reachesStill is until when a unit is in the way that was taken, and ran or was started in this solve.
 func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
 	w, i := s.world, o.Unit.Work
 	k := &w.Works[i]
@@ -126,7 +126,7 @@ func (s *Solver) reachesStill(o *cluster.OutUnit) reach {
 	}
 	out = out.within(o.Seats)
 	for at := range o.Seats {
-		if one := &o.Seats[at]; one.Origin >= 0 {
+		if one := &o.Seats[at]; one.Origin >= 0 || trusts && d.Times.Fixed {
 			end := endsForSure(one, w)
 			if trusts {
 				end = min(end, ends.endsIn(i, one))

@@ -377,7 +377,7 @@ func jointOf(w *cluster.World, i int32, times *cluster.Times, withReleased bool)
 	for at := range seats {
 		joint.Join(beganAt(w, &seats[at]), 1)
 	}
-	if !withReleased || k.Live < 0 || w.Live[k.Live].Form != k.Current {
+	if !withReleased {
 		return joint
 	}
 	all := slices.Clone(seats)
@@ -389,9 +389,11 @@ func jointOf(w *cluster.World, i int32, times *cluster.Times, withReleased bool)
 			}
 		}
 	}
-	add(cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To))
+	if k.Live >= 0 && w.Live[k.Live].Form == k.Current {
+		add(cluster.AppendSeats(w, nil, w.Live[k.Live].From, w.Live[k.Live].To))
+	}
 	for at := range w.Room.Out {
-		if o := &w.Room.Out[at]; o.Unit.Work == i {
+		if o := &w.Room.Out[at]; o.Unit.Work == i && o.Form == k.Current {
 			add(o.Seats)
 		}
 	}
