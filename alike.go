@@ -10,13 +10,18 @@ import (
 // Most forms ask what others have asked before them: what is found out of one holds of all
 // that are alike, whoever's they are.
 
-// kinds number forms as they come: those of one number are alike.
+// kinds number forms as they come: those of one number are alike. A form is compared with few others, so that those
+// of two numbers may be alike too where many differ in nothing that a digest tells.
 type kinds struct {
 	first  []Form
 	latest int32
-	last   map[digest]int32 // of a digest, so that a form is compared with few
+	last   map[digest]int32 // the last kind of a digest
+	before []int32          // by kind, the one before it of its digest; none is the first
 	own    []int32          // by workload of a checked State: the kind of its own form
 }
+
+// mostCompared is with how many kinds of its digest a form is compared.
+const mostCompared = 8
 
 // A digest is what tells most forms apart.
 type digest struct {
@@ -41,16 +46,22 @@ func (k *kinds) of(f *Form) int32 {
 		return k.latest
 	}
 	d := digestOf(f)
-	kind, known := k.last[d]
-	if !known || !k.first[kind].asksAs(f) {
-		if k.last == nil {
-			k.last = make(map[digest]int32)
-		}
-		kind = int32(len(k.first))
-		k.last[d], k.first = kind, append(k.first, *f)
+	last, known := k.last[d]
+	if !known {
+		last = none
 	}
-	k.latest = kind
-	return kind
+	for kind, n := last, 0; kind != none && n < mostCompared; kind, n = k.before[kind], n+1 {
+		if k.first[kind].asksAs(f) {
+			k.latest = kind
+			return kind
+		}
+	}
+	if k.last == nil {
+		k.last = make(map[digest]int32)
+	}
+	k.latest = int32(len(k.first))
+	k.last[d], k.first, k.before = k.latest, append(k.first, *f), append(k.before, last)
+	return k.latest
 }
 
 // asksAs says whether two forms ask the same in the same words, whatever their queues are.

@@ -330,3 +330,14 @@ func TestFormsThatAreNotAlike(t *testing.T) {
 		}
 	}
 }
+
+// Forms that come by turns are of as many kinds as there are, also where no digest tells them apart.
+func TestFormsByTurns(t *testing.T) {
+	var k kinds
+	for i := range 60 {
+		k.of(&Form{PodSets: []PodSet{{Count: 1, Request: Request{Selector: placement.Selector{Labels: map[string]string{"zone": fmt.Sprint(i % 6)}}}}}})
+	}
+	if len(k.first) != 6 {
+		t.Errorf("%d kinds, not 6", len(k.first))
+	}
+}
