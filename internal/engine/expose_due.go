@@ -126,24 +126,18 @@ func (s exposing) claimantLike(i int32, b *preempt.Preemptor, asked map[kind]boo
 	return c, nil
 }
 
-// reclaimsFrom says whether somebody who waits finds no place, and takes something of a workload by the first right that
-// serves.
+// reclaimsFrom says whether somebody who waits finds no place, and takes something of a workload by a reclaim.
 func (s exposing) reclaimsFrom(c *preempt.Preemptor, work int32) bool {
-	room := s.pool.Room
 	if s.pool.Index.Releasing() { // what it would claim counts as room
 		defer letClaim(s.Solver, c)()
 	}
 	if s.preempting().wouldStart(c) {
 		return false
 	}
-	for _, mode := range s.reclaims(c) {
-		proposal, refusal, found := room.Find(c, mode)
-		s.decision.Work.Candidates += int64(refusal.Steps)
-		if found {
-			return slices.ContainsFunc(proposal.Justifications, func(one preempt.Justification) bool { return room.Unit(one.Victim).Work == work })
-		}
-	}
-	return false
+	proposal, found := s.wouldReclaim(c)
+	return found && slices.ContainsFunc(proposal.Justifications, func(one preempt.Justification) bool {
+		return !one.Moves && s.pool.Room.Unit(one.Victim).Work == work
+	})
 }
 
 // mayTakeFromOthers is a bound: whether one of those that go may have a right to what ran of others on the side of a leaf.
