@@ -294,7 +294,7 @@ func TestAlikeForms(t *testing.T) {
 			}
 		}
 	}
-	if sound < 50 || faulty < 50 || alike < 50 {
+	if drawn := sound + faulty; sound*8 < drawn || faulty*8 < drawn || alike < sound {
 		t.Errorf("%d states are sound, %d are not, and %d forms are alike others: hardly any", sound, faulty, alike)
 	}
 }
