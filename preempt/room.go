@@ -353,9 +353,9 @@ type Proposal struct {
 // Nodes are the place that the victims clear, by position; none is anywhere.
 func (p *Proposal) Nodes() []int32 { return p.list.nodes }
 
-// Regardless says whether some of the victims are protected more than the preemptor will be, and go as it stays within
-// the lines of its queues (E7).
-func (p *Proposal) Regardless() bool { return p.list.withinLines }
+// WithinLines says whether some of the victims are protected more than the preemptor will be, and go because it stays
+// within the lines of its queues (E7).
+func (p *Proposal) WithinLines() bool { return p.list.withinLines }
 
 // A Refusal is why no room can be made. Units that might be taken and those
 // that may not, by cause, are counted.

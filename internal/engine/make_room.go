@@ -262,7 +262,7 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 			if found {
 				proposal := s.keep(best)
 				lasts, err := s.lasts(b, proposal, s.endsForGood)
-				if lasts && err == nil && best.Regardless() {
+				if lasts && err == nil && best.WithinLines() {
 					proposal.Justifications = slices.Clone(best.Justifications) // others are asked for too
 					var back bool
 					back, err = exposing(s).isTakenBack(it, b, proposal.Justifications)
