@@ -112,6 +112,9 @@ const (
 	// Exposes: with it Queue would use more than its due, and Workload, which waits,
 	// could then reclaim what ran in it before (M9).
 	Exposes
+	// TakenBack: within the lines of its queues it might preempt what is protected there, but Workload, which waits,
+	// would then reclaim the places from it at once, so that nobody goes for it (E7, M2).
+	TakenBack
 	// OverLine: it could only start in what is free, as it takes Queue beyond
 	// its quota and its fair share: Have is what is left of the larger, Need
 	// the request (R1).

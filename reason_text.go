@@ -235,6 +235,8 @@ func (r *Reason) boundText() string {
 		return "asks " + need + ", and what " + queue + " keeps from lending leaves " + have
 	case Exposes:
 		return "with it " + queue + " would use more than its due, and workload " + prose.Word(r.Workload) + " could reclaim what ran there before"
+	case TakenBack:
+		return "workload " + prose.Word(r.Workload) + " would reclaim at once the places that it could preempt"
 	case OverLine:
 		return "asks " + need + ", and the larger of quota and fair share of " + queue + " leaves " + have +
 			"; beyond that it may only start in what is free"

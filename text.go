@@ -85,6 +85,7 @@ var codeNames = [...]string{
 	OverLine:            "over-line",
 	GuaranteeCut:        "guarantee-cut",
 	Exposes:             "exposes",
+	TakenBack:           "taken-back",
 	ProtectedUntil:      "protected-until",
 	BudgetSpent:         "budget-spent",
 	SaturationTurns:     "saturation-turns",

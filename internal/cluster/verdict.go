@@ -74,6 +74,8 @@ const (
 	WaitsForLeaving
 	// Exposes: its start would give another a right to what ran (M9).
 	Exposes
+	// TakenBack: another would reclaim at once what it would start with by preempting protected work (E7, M2).
+	TakenBack
 	// OverLine: it is beyond its entitlement, and starts only in what is free (R1).
 	OverLine
 	// GuaranteeCut: the quota would let it in, but more is guaranteed than there is (F2, F13).

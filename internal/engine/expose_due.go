@@ -75,14 +75,15 @@ func (s exposing) onceGone(b *preempt.Preemptor, gone []preempt.Justification, d
 	return true, do(before, taken)
 }
 
-// isTakenBack says whether somebody who waits would reclaim at once what a workload would start with for which protected
-// units of its queue are to go though it is less protected than they (E7): they would go for nobody, and others would
-// take the places by turns where the lines are not what keeps them apart (M2, M5).
-func (s exposing) isTakenBack(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (back bool, err error) {
+// takesBack is who waits and would reclaim at once what a workload would start with for which protected units of its
+// queue are to go though it is less protected than they (E7), or nobody: they would go for nobody, and others would take
+// the places by turns where the lines are not what keeps them apart (M2, M5). It says whether the workload starts at all.
+func (s exposing) takesBack(it queue.Item, b *preempt.Preemptor, gone []preempt.Justification) (by int32, starts bool, err error) {
+	by = cluster.None
 	if s.pool.Policy.Reclaim == preempt.NoReclaim {
-		return false, nil
+		return by, true, nil
 	}
-	starts, err := s.onceGone(b, gone, func(_ map[int32][]cluster.Seat, taken []placement.Place) error {
+	starts, err = s.onceGone(b, gone, func(_ map[int32][]cluster.Seat, taken []placement.Place) error {
 		defer s.asStarted(it, b.Add, taken)()
 		asked := make(map[kind]bool)
 		for _, i := range s.seekers() {
@@ -91,13 +92,13 @@ func (s exposing) isTakenBack(it queue.Item, b *preempt.Preemptor, gone []preemp
 				return err
 			}
 			if c != nil && s.reclaimsFrom(c, b.Work) {
-				back = true
+				by = i
 				return nil
 			}
 		}
 		return nil
 	})
-	return err == nil && (back || !starts), err
+	return by, starts, err
 }
 
 // claimantLike describes the next unit of a workload that may have a right to what another has in its leaf, as it stands

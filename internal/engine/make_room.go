@@ -264,9 +264,12 @@ func (s preempting) propose(it queue.Item, at int16, b *preempt.Preemptor) (*pre
 				lasts, err := s.lasts(b, proposal, s.endsForGood)
 				if lasts && err == nil && best.WithinLines() {
 					proposal.Justifications = slices.Clone(best.Justifications) // others are asked for too
-					var back bool
-					back, err = exposing(s).isTakenBack(it, b, proposal.Justifications)
-					lasts = !back
+					var by int32
+					by, lasts, err = exposing(s).takesBack(it, b, proposal.Justifications)
+					if by != cluster.None {
+						s.diagnosis().tellTakenBack(at, by)
+						lasts = false
+					}
 				}
 				if err != nil {
 					return nil, err

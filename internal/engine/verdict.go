@@ -92,6 +92,15 @@ func (s diagnosis) tell(at int16, b *preempt.Preemptor, mode preempt.Mode, refus
 	}
 }
 
+// tellTakenBack keeps who would take back at once what the unit would have by preempting protected work (E7).
+func (s diagnosis) tellTakenBack(at int16, by int32) {
+	v := cluster.NewVerdict(cluster.TakenBack, at, s.index)
+	v.Workload = by
+	if !slices.ContainsFunc(s.told, func(t cluster.Verdict) bool { return t.Code == v.Code }) {
+		s.told = append(s.told, v)
+	}
+}
+
 // tellLine says which line the unit would cross (R1), the lowest queue first.
 func (s diagnosis) tellLine(at int16, f *cluster.Form, asks quota.Amounts) {
 	p := s.pool

@@ -34,6 +34,7 @@ var codeTitles = map[string]string{
 	"saturation-turns":      "Others need what they have as much",
 	"larger-than-share":     "Larger than the queue's share",
 	"exposes":               "Others would take back what it lets its queue use",
+	"taken-back":            "Another would take the places back at once",
 	"victims-protected":     "What might be taken is protected by right",
 	"victims-short":         "Others may not be asked to leave for it",
 	"outranked":             "Somebody stands before it",
