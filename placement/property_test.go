@@ -436,6 +436,46 @@ func TestCandidatesBound(t *testing.T) {
 	})
 }
 
+// Vacancies are what Vacant says of each node, also of nodes that are as others but for one thing, whatever stands on them.
+func TestVacancies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawNodes(t)
+		for range rapid.IntRange(1, 6).Draw(t, "like others") {
+			n := rapid.SampledFrom(nodes).Draw(t, "as")
+			n.Capacity, n.Devices = slices.Clone(n.Capacity), slices.Clone(n.Devices)
+			switch what := rapid.IntRange(0, 4).Draw(t, "but for"); {
+			case what == 1:
+				n.Slots = rapid.SampledFrom([]int32{NoCap, 0, 1, 5}).Draw(t, "slots")
+			case what == 2:
+				n.Capacity[0] = rapid.Int64Range(0, 20).Draw(t, "capacity")
+			case what == 3 && len(n.Devices) > 0:
+				n.Devices[0].Unhealthy = !n.Devices[0].Unhealthy
+			case what == 4 && len(n.Devices) > 0:
+				n.Devices[0].Foreign = 1000 - n.Devices[0].Foreign
+			}
+			nodes = append(nodes, n)
+		}
+		m := newMachine(t, nodes)
+		for range 3 {
+			m.addShape(t)
+			m.takeAnywhere(t)
+		}
+		for _, r := range m.requests {
+			s := m.index.Shape(r)
+			for v, got := range Vacancies(m.index, s) {
+				if want := Vacant(m.index, s, int32(v)); got != want {
+					t.Fatalf("node %d is %+v to %+v, want %+v", v, got, r, want)
+				}
+			}
+		}
+		for v, got := range Vacancies(m.index, 99) {
+			if got != (Vacancy{}) {
+				t.Fatalf("node %d is %+v to a shape that is none", v, got)
+			}
+		}
+	})
+}
+
 // Positions beyond 4,096 are in the second block of a bitmap: few nodes that
 // fit, far apart, coming and going.
 func TestIndexFarApart(t *testing.T) {
