@@ -41,7 +41,7 @@ func Vacant(x *Index, s Shape, node int32) Vacancy {
 	if sh == nil || node < 0 || int(node) >= len(x.nodes) || !sh.allowed.has(node) {
 		return Vacancy{}
 	}
-	return x.vacancy(sh, node)
+	return vacancyOf(x, sh, node)
 }
 
 // Vacancies are what Vacant says of every node, by position.
@@ -55,18 +55,18 @@ func Vacancies(x *Index, s Shape) []Vacancy {
 		for ; some != 0; some &= some - 1 {
 			v := int32(word<<6 + bits.TrailingZeros64(some))
 			last := &looked[x.nodes[v].layout]
-			if *last > 0 && x.emptyAlike(*last-1, v) {
+			if *last > 0 && emptyAlike(x, *last-1, v) {
 				out[v] = out[*last-1]
 				continue
 			}
-			out[v], *last = x.vacancy(sh, v), v+1
+			out[v], *last = vacancyOf(x, sh, v), v+1
 		}
 	}
 	return out
 }
 
-// vacancy is what an allowed node would be to tasks of the shape.
-func (x *Index) vacancy(sh *shape, v int32) Vacancy {
+// vacancyOf is what an allowed node would be to tasks of the shape.
+func vacancyOf(x *Index, sh *shape, v int32) Vacancy {
 	out := Vacancy{Tasks: x.emptyRoom(sh, v)}
 	if out.Tasks > 0 && sh.count > 0 {
 		out.Devices = x.couldTake(sh, &x.nodes[v])
@@ -75,7 +75,7 @@ func (x *Index) vacancy(sh *shape, v int32) Vacancy {
 }
 
 // emptyAlike says whether two nodes of one layout are plainly the same to tasks that both allow, with nothing on them.
-func (x *Index) emptyAlike(a, b int32) bool {
+func emptyAlike(x *Index, a, b int32) bool {
 	return x.foreign == nil && x.nodes[a].healthy == x.nodes[b].healthy && x.slots[a] == x.slots[b] &&
 		slices.Equal(x.capacityOf(a), x.capacityOf(b))
 }

@@ -206,6 +206,42 @@ func (m *machine) takeAnywhere(t *rapid.T) {
 	}
 }
 
+// takeTogether is takeAnywhere of several tasks of a shape on one node at once.
+func (m *machine) takeTogether(t *rapid.T) {
+	i, v := m.drawShape(t), rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node")
+	each, devices := int(m.requests[i].Devices), rapid.Permutation(deviceBits(len(m.model.nodes[v].Devices))).Draw(t, "devices")
+	tasks := rapid.IntRange(1, 4).Draw(t, "tasks")
+	if each > 0 {
+		tasks = min(tasks, len(devices)/each)
+	}
+	if tasks == 0 {
+		return
+	}
+	m.actions["together"]++
+	all := Place{Node: int32(v)}
+	for task := range tasks {
+		one := Place{Node: int32(v)}
+		for _, bit := range devices[task*each : (task+1)*each] {
+			one.Devices |= bit
+		}
+		all.Devices |= one.Devices
+		m.model.take(m.requests[i], one, 1)
+		m.held = append(m.held, held{i, one})
+	}
+	if err := TakeTogether(m.index, m.shapes[i], all, tasks); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deviceBits are the devices of a node by themselves.
+func deviceBits(devices int) []uint64 {
+	var out []uint64
+	for d := range devices {
+		out = append(out, 1<<d)
+	}
+	return out
+}
+
 func (m *machine) give(t *rapid.T) {
 	if len(m.held) == 0 {
 		return
@@ -383,6 +419,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 			"find3":    m.find,
 			"find4":    m.find,
 			"anywhere": m.takeAnywhere,
+			"together": m.takeTogether,
 			"give":     m.give,
 			"give2":    m.give,
 			"cordon":   m.cordon,
@@ -400,7 +437,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 		t.Fatal(err)
 	}
 	seldom := []string{"makes room for another", "several must go", "too few go"} // what goes seldom is as large as what another asks
-	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "together", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
 		want := checks / 20
 		if slices.Contains(seldom, name) {
 			want = 1

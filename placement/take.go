@@ -36,12 +36,12 @@ type entry struct {
 // not exist or has a number of devices other than the shape's, or an overflow.
 func (x *Index) Take(s Shape, p Place) error { return x.change(s, p, taking(p)) }
 
-// MaxTogether is how many tasks [Index.TakeTogether] takes at most.
+// MaxTogether is how many tasks [TakeTogether] takes at most.
 const MaxTogether = 64
 
 // TakeTogether is Take of several tasks of a shape that run on one node, none on a device of
 // another: the place has the devices of all of them.
-func (x *Index) TakeTogether(s Shape, p Place, tasks int) error {
+func TakeTogether(x *Index, s Shape, p Place, tasks int) error {
 	if tasks < 1 || tasks > MaxTogether || p.Pipelined {
 		return fmt.Errorf("placement: %d tasks together", tasks)
 	}

@@ -155,7 +155,7 @@ func (t *together) occupy(w *World, node int32) error {
 		return nil
 	}
 	place := placement.Place{Node: w.Position[node], Devices: t.devices}
-	return w.Pools[w.NodePool[node]].Index.TakeTogether(t.shape, place, int(t.tasks))
+	return placement.TakeTogether(w.Pools[w.NodePool[node]].Index, t.shape, place, int(t.tasks))
 }
 
 // own are a pool's index and the node's position in it.
