@@ -225,11 +225,8 @@ func soundText(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return soundUnicode(s)
-		}
-		if s[i] < ' ' || s[i] == 0x7f {
-			return false
+		if s[i]-' ' >= 0x7f-' ' { // nothing that ASCII prints
+			return s[i] >= utf8.RuneSelf && soundUnicode(s)
 		}
 	}
 	return true

@@ -40,7 +40,7 @@ func (w *viewed) holders(waits int32, at int16, wanted []int32) []Holder {
 			}
 			key := holderKey{one.Pool, one.Queue, r}
 			if last := len(found) - 1; last < from || found[last].holderKey != key {
-				found = append(found, heldBy{holderKey: key})
+				found = append(found, heldBy{holderKey: key, last: make([]int32, 0, MostTold)})
 			}
 			found[len(found)-1].add(amount, one)
 		}

@@ -1,6 +1,9 @@
 package placement
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // CouldTake says whether the nodes could take so many tasks of the shape were all of them
 // empty, as [Index.Candidates] counts them. It looks at nodes until it has found enough;
@@ -38,11 +41,43 @@ func Vacant(x *Index, s Shape, node int32) Vacancy {
 	if sh == nil || node < 0 || int(node) >= len(x.nodes) || !sh.allowed.has(node) {
 		return Vacancy{}
 	}
-	v := Vacancy{Tasks: x.emptyRoom(sh, node)}
-	if v.Tasks > 0 && sh.count > 0 {
-		v.Devices = x.couldTake(sh, &x.nodes[node])
+	return vacancyOf(x, sh, node)
+}
+
+// Vacancies are what Vacant says of every node, by position.
+func Vacancies(x *Index, s Shape) []Vacancy {
+	out, sh := make([]Vacancy, len(x.nodes)), x.shape(s)
+	if sh == nil {
+		return out
 	}
-	return v
+	looked := make([]int32, len(x.layouts)) // by layout: the last node that was looked at, plus one
+	for word, some := range sh.allowed.bits {
+		for ; some != 0; some &= some - 1 {
+			v := int32(word<<6 + bits.TrailingZeros64(some))
+			last := &looked[x.nodes[v].layout]
+			if *last > 0 && emptyAlike(x, *last-1, v) {
+				out[v] = out[*last-1]
+				continue
+			}
+			out[v], *last = vacancyOf(x, sh, v), v+1
+		}
+	}
+	return out
+}
+
+// vacancyOf is what an allowed node would be to tasks of the shape.
+func vacancyOf(x *Index, sh *shape, v int32) Vacancy {
+	out := Vacancy{Tasks: x.emptyRoom(sh, v)}
+	if out.Tasks > 0 && sh.count > 0 {
+		out.Devices = x.couldTake(sh, &x.nodes[v])
+	}
+	return out
+}
+
+// emptyAlike says whether two nodes of one layout are plainly the same to tasks that both allow, with nothing on them.
+func emptyAlike(x *Index, a, b int32) bool {
+	return x.foreign == nil && x.nodes[a].healthy == x.nodes[b].healthy && x.slots[a] == x.slots[b] &&
+		slices.Equal(x.capacityOf(a), x.capacityOf(b))
 }
 
 // Units are the milli of these devices of a node that no foreign use takes, each rounded

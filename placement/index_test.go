@@ -349,6 +349,14 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("Take(%v, %v): no error", bad.s, bad.p)
 		}
 	}
+	for _, bad := range []struct {
+		p     Place
+		tasks int
+	}{{Place{Devices: 1}, 0}, {Place{Devices: 1}, MaxTogether + 1}, {Place{Devices: 1, Pipelined: true}, 1}, {Place{Devices: 1}, 2}} {
+		if TakeTogether(x, s, bad.p, bad.tasks) == nil {
+			t.Errorf("TakeTogether(%v, %v, %d): no error", s, bad.p, bad.tasks)
+		}
+	}
 	for i := range 4 { // total − 3 × total is beyond int64
 		if err := x.Take(s, Place{Node: 0, Devices: 1}); (err != nil) != (i > 1) {
 			t.Errorf("Take %d of the largest device: error %v", i, err)

@@ -198,12 +198,52 @@ func (m *machine) take(t *rapid.T, i int, p Place) {
 
 // takeAnywhere replays a place of a state that may be over-used.
 func (m *machine) takeAnywhere(t *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(t, "together") == 0 {
+		m.takeTogether(t)
+		return
+	}
 	i, v := m.drawShape(t), rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node")
 	set := rapid.Uint64Range(0, 1<<len(m.model.nodes[v].Devices)-1).Draw(t, "devices")
 	if bits.OnesCount64(set) == int(m.requests[i].Devices) {
 		m.actions["anywhere"]++
 		m.take(t, i, Place{Node: int32(v), Devices: set})
 	}
+}
+
+// takeTogether does that with several tasks of a shape on one node at once.
+func (m *machine) takeTogether(t *rapid.T) {
+	i, v := m.drawShape(t), rapid.IntRange(0, len(m.model.nodes)-1).Draw(t, "node")
+	each, devices := int(m.requests[i].Devices), rapid.Permutation(deviceBits(len(m.model.nodes[v].Devices))).Draw(t, "devices")
+	tasks := rapid.IntRange(1, 4).Draw(t, "tasks")
+	if each > 0 {
+		tasks = min(tasks, len(devices)/each)
+	}
+	if tasks == 0 {
+		return
+	}
+	m.actions["together"]++
+	all := Place{Node: int32(v)}
+	for task := range tasks {
+		one := Place{Node: int32(v)}
+		for _, bit := range devices[task*each : (task+1)*each] {
+			one.Devices |= bit
+		}
+		all.Devices |= one.Devices
+		m.model.take(m.requests[i], one, 1)
+		m.held = append(m.held, held{i, one})
+	}
+	if err := TakeTogether(m.index, m.shapes[i], all, tasks); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deviceBits are the devices of a node by themselves.
+func deviceBits(devices int) []uint64 {
+	var out []uint64
+	for d := range devices {
+		out = append(out, 1<<d)
+	}
+	return out
 }
 
 func (m *machine) give(t *rapid.T) {
@@ -400,7 +440,7 @@ func TestIndexAgainstNaive(t *testing.T) {
 		t.Fatal(err)
 	}
 	seldom := []string{"makes room for another", "several must go", "too few go"} // what goes seldom is as large as what another asks
-	for _, name := range []string{"found", "give", "undo", "anywhere", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
+	for _, name := range []string{"found", "give", "undo", "anywhere", "together", "cordon", "by domains", "makes room", "makes room for another", "must go", "several must go", "too few go"} {
 		want := checks / 20
 		if slices.Contains(seldom, name) {
 			want = 1
@@ -432,6 +472,46 @@ func TestCandidatesBound(t *testing.T) {
 		}
 		if ever := x.Reject(x.Shape(r)).Ever; ever != (want > 0) {
 			t.Fatalf("Ever(%+v) = %v, the empty node takes %d", r, ever, want)
+		}
+	})
+}
+
+// Vacancies are what Vacant says of each node, also of nodes that are as others but for one thing, whatever stands on them.
+func TestVacancies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawNodes(t)
+		for range rapid.IntRange(1, 6).Draw(t, "like others") {
+			n := rapid.SampledFrom(nodes).Draw(t, "as")
+			n.Capacity, n.Devices = slices.Clone(n.Capacity), slices.Clone(n.Devices)
+			switch what := rapid.IntRange(0, 4).Draw(t, "but for"); {
+			case what == 1:
+				n.Slots = rapid.SampledFrom([]int32{NoCap, 0, 1, 5}).Draw(t, "slots")
+			case what == 2:
+				n.Capacity[0] = rapid.Int64Range(0, 20).Draw(t, "capacity")
+			case what == 3 && len(n.Devices) > 0:
+				n.Devices[0].Unhealthy = !n.Devices[0].Unhealthy
+			case what == 4 && len(n.Devices) > 0:
+				n.Devices[0].Foreign = 1000 - n.Devices[0].Foreign
+			}
+			nodes = append(nodes, n)
+		}
+		m := newMachine(t, nodes)
+		for range 3 {
+			m.addShape(t)
+			m.takeAnywhere(t)
+		}
+		for _, r := range m.requests {
+			s := m.index.Shape(r)
+			for v, got := range Vacancies(m.index, s) {
+				if want := Vacant(m.index, s, int32(v)); got != want {
+					t.Fatalf("node %d is %+v to %+v, want %+v", v, got, r, want)
+				}
+			}
+		}
+		for v, got := range Vacancies(m.index, 99) {
+			if got != (Vacancy{}) {
+				t.Fatalf("node %d is %+v to a shape that is none", v, got)
+			}
 		}
 	})
 }

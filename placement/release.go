@@ -11,6 +11,17 @@ type change struct{ running, releasing, claimed int8 }
 
 func (c change) reversed() change { return change{-c.running, -c.releasing, -c.claimed} }
 
+// taken is how many tasks take a place; it is below 0 where they free it.
+func (c change) taken() int64 {
+	switch {
+	case c.running != 0:
+		return int64(c.running)
+	case c.claimed != 0:
+		return int64(c.claimed)
+	}
+	return int64(c.releasing)
+}
+
 // taking is what to take the place changes.
 func taking(p Place) change {
 	if p.Pipelined {
@@ -161,12 +172,12 @@ func (r *release) unlessEmpty() *release {
 
 // check reports why a change is impossible.
 func (x *Index) check(sh *shape, p Place, c change) error {
-	frees := c.running < 0 || c.claimed < 0 || c.running == 0 && c.releasing < 0
-	if err := x.checkChange(sh, p, frees); err != nil || x.release == nil {
+	tasks := c.taken()
+	if err := x.checkChange(sh, p, tasks); err != nil || x.release == nil {
 		return err
 	}
 	if after := x.release.after; after != nil {
-		if err := after.checkChange(sh, p, frees); err != nil {
+		if err := after.checkChange(sh, p, tasks); err != nil {
 			return err
 		}
 	}
@@ -198,7 +209,7 @@ func overflows(x *Index, sh *shape, p Place, cells []int64) bool {
 // carryOut changes both layers.
 func (c change) carryOut(x *Index, sh *shape, p Place) {
 	if c.releasing == 0 && c.claimed == 0 {
-		x.apply(sh, p, c.running < 0)
+		x.apply(sh, p, int64(c.running))
 	} else {
 		passingOn(x, p.Node).change(x, sh, p, c)
 	}
@@ -206,7 +217,7 @@ func (c change) carryOut(x *Index, sh *shape, p Place) {
 		return
 	}
 	if n := c.running + c.claimed; n != 0 { // what is releasing, it does not know
-		x.release.after.apply(sh, p, n < 0)
+		x.release.after.apply(sh, p, int64(n))
 	}
 }
 

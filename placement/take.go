@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -35,6 +36,18 @@ type entry struct {
 // not exist or has a number of devices other than the shape's, or an overflow.
 func (x *Index) Take(s Shape, p Place) error { return x.change(s, p, taking(p)) }
 
+// MaxTogether is how many tasks [TakeTogether] takes at most.
+const MaxTogether = 64
+
+// TakeTogether is Take of several tasks of a shape that run on one node, none on a device of
+// another: the place has the devices of all of them.
+func TakeTogether(x *Index, s Shape, p Place, tasks int) error {
+	if tasks < 1 || tasks > MaxTogether || p.Pipelined {
+		return fmt.Errorf("placement: %d tasks together", tasks)
+	}
+	return x.change(s, p, change{running: int8(tasks)})
+}
+
 // Give frees a place that Take occupied; errors are Take's.
 func (x *Index) Give(s Shape, p Place) error { return x.change(s, p, taking(p).reversed()) }
 
@@ -60,7 +73,8 @@ var (
 	errOverflow = errors.New("placement: use overflows")
 )
 
-func (x *Index) checkChange(sh *shape, p Place, give bool) error {
+// checkChange reports why so many tasks can neither take a place together nor, below 0, free it.
+func (x *Index) checkChange(sh *shape, p Place, tasks int64) error {
 	if sh == nil || sh.senseless {
 		return errShape
 	}
@@ -69,16 +83,19 @@ func (x *Index) checkChange(sh *shape, p Place, give bool) error {
 	}
 	nd := &x.nodes[p.Node]
 	l := &x.layouts[nd.layout]
-	if p.Devices&^l.all() != 0 || bits.OnesCount64(p.Devices) != sh.count {
-		return fmt.Errorf("placement: devices %#x on node %d for a task of %d", p.Devices, p.Node, sh.count)
+	if p.Devices&^l.all() != 0 || bits.OnesCount64(p.Devices) != sh.count*int(max(tasks, -tasks)) {
+		return fmt.Errorf("placement: devices %#x on node %d for %d tasks of %d", p.Devices, p.Node, tasks, sh.count)
 	}
-	sign := signOf(give)
 	free := x.freeOf(p.Node)
 	for _, a := range sh.amounts {
-		if _, ok := add(free[a.Resource], sign*a.Value); !ok {
+		if tasks > 1 && a.Value > math.MaxInt64/tasks {
+			return errOverflow
+		}
+		if _, ok := add(free[a.Resource], -tasks*a.Value); !ok {
 			return errOverflow
 		}
 	}
+	sign := signOf(tasks)
 	for m := p.Devices; m != 0; m &= m - 1 {
 		d := bits.TrailingZeros64(m)
 		if _, ok := add(x.left[int(nd.devices)+d], sign*sh.units(l, d)); !ok {
@@ -88,36 +105,36 @@ func (x *Index) checkChange(sh *shape, p Place, give bool) error {
 	return nil
 }
 
-// signOf is what a change does to what is free.
-func signOf(give bool) int64 {
-	if give {
+// signOf is what so many tasks do to what is free of a device.
+func signOf(tasks int64) int64 {
+	if tasks < 0 {
 		return 1
 	}
 	return -1
 }
 
-// apply changes the state and everything that is derived from it.
-func (x *Index) apply(sh *shape, p Place, give bool) {
-	sign := signOf(give)
+// apply changes the state and everything that is derived from it: so many tasks take a place or, below 0, free it.
+func (x *Index) apply(sh *shape, p Place, tasks int64) {
 	x.moved.push(p.Node)
-	if give {
+	if tasks < 0 {
 		x.grown.push(p.Node)
 		x.opened.push(p.Node)
 	}
 	nd := &x.nodes[p.Node]
-	nd.slots += sign
+	nd.slots -= tasks
 	free := x.freeOf(p.Node)
 	for _, a := range sh.amounts {
-		free[a.Resource] += sign * a.Value
+		free[a.Resource] -= tasks * a.Value
 	}
 	if sh.count == 0 {
-		nd.cpuOnlySlots += sign
+		nd.cpuOnlySlots -= tasks
 		x.changed()
 		return
 	}
 	if x.teams != nil { // a Ledger has none
-		x.teams[sh.team].tasks[p.Node] -= int32(sign)
+		x.teams[sh.team].tasks[p.Node] += int32(tasks)
 	}
+	sign := signOf(tasks)
 	l := &x.layouts[nd.layout]
 	for m := p.Devices; m != 0; m &= m - 1 {
 		d := bits.TrailingZeros64(m)

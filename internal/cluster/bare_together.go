@@ -73,8 +73,7 @@ func (b *bareNodes) scopeOf(shape *Shape) (*scope, error) {
 	}
 	p, mended := b.pool, b.sound.Shape(shape.open())
 	out := &scope{takes: make([]bool, len(p.Placed)), devices: make([]uint64, len(p.Placed))}
-	for v := range p.Placed {
-		vacant := placement.Vacant(b.sound, mended, int32(v))
+	for v, vacant := range placement.Vacancies(b.sound, mended) {
 		out.takes[v], out.devices[v] = vacant.Tasks > 0, vacant.Devices
 	}
 	b.sumUp(out)

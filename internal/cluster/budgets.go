@@ -42,9 +42,13 @@ func StartsAtOnce(w *World, s *Seat) bool {
 // MinimumWaits says whether something of a workload's minimum waits for what leaves: what
 // the workload grows by starts no sooner than that (G1).
 func MinimumWaits(w *World, i int32) bool {
-	return slices.ContainsFunc(w.Room.Seats[i], func(s Seat) bool {
-		return s.Step == 0 && (s.Claimed || s.Origin < 0 && !s.AtOnce)
-	})
+	seats := w.Room.Seats[i]
+	for at := range seats {
+		if s := &seats[at]; s.Step == 0 && (s.Claimed || s.Origin < 0 && !s.AtOnce) {
+			return true
+		}
+	}
+	return false
 }
 
 // BeginBudgets tells the evaluators that nothing has gone yet.

@@ -109,6 +109,9 @@ func (w Booking) Step(i int32) {
 	k := &w.Works[i]
 	d := w.Definition(k, k.Current)
 	seats := w.Room.Seats[i]
+	if len(seats) == 1 && !d.Elastic {
+		return // one is in order, and the minimum
+	}
 	goes := w.goesAlone(k, d, seats)
 	order := func(a, b *Seat) int {
 		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(goes(a), goes(b)), w.compareRuns(a, b), cmp.Compare(a.Index, b.Index))
@@ -341,16 +344,14 @@ func (w Booking) unitsOf(i int32) []*preempt.Unit {
 func (w Booking) describe(u *preempt.Unit, i, step int32, own []int32) {
 	k := &w.Works[i]
 	f := w.FormOf(k, k.Current)
-	p, d := w.Pools[f.Pool], w.Definition(k, k.Current)
+	p := w.Pools[f.Pool]
+	d := &p.Definitions[f.Definition]
 	seats := w.Room.Seats[i]
-	*u = preempt.Unit{
-		EvictionRank: preempt.EvictionRank{
-			NonPreemptible: f.NonPreemptible, Priority: f.Priority, Step: step,
-			Admitted: math.MaxInt64, Submitted: k.Submitted, Rank: k.Rank, Work: i,
-		},
-		Leaf: f.Queue, Owner: k.Owner, Rooted: k.IsLeaving(w.World),
-		Tasks: w.newUnitTasks(len(own)),
-	}
+	*u = preempt.Unit{} // in its place: there are as many as tasks that run
+	u.NonPreemptible, u.Priority, u.Step = f.NonPreemptible, f.Priority, step
+	u.Admitted, u.Submitted, u.Rank, u.Work = math.MaxInt64, k.Submitted, k.Rank, i
+	u.Leaf, u.Owner, u.Rooted = f.Queue, k.Owner, k.IsLeaving(w.World)
+	u.Tasks = w.newUnitTasks(len(own))
 	if len(p.Reserved) == 0 && len(d.Sets) == 1 { // else what is open to it depends on whose it is (B9), or on which task it is
 		u.Like = f.Definition + 1
 	}
@@ -359,12 +360,10 @@ func (w Booking) describe(u *preempt.Unit, i, step int32, own []int32) {
 		s := &seats[at]
 		u.Started = u.Started && s.Origin < 0
 		u.Admitted = min(u.Admitted, s.Admitted)
-		shape := &d.Sets[s.Set]
+		shape, outside := &d.Sets[s.Set], w.Outside(k, s.Node)
 		charge := p.ChargeOf(shape, &w.Nodes[s.Node], s.Devices)
-		if !w.Outside(k, s.Node) {
-			u.Tasks = append(u.Tasks, preempt.Task{
-				Shape: shape.Placed, Place: s.Place(w.World), Charge: charge,
-			})
+		if !outside {
+			u.Tasks = append(u.Tasks, preempt.Task{Shape: shape.Placed, Place: s.Place(w.World), Charge: charge})
 		}
 		u.Charge = Plus(u.Charge, charge, n+1)
 		gpus := shape.Charge.Of(0)
@@ -378,7 +377,7 @@ func (w Booking) describe(u *preempt.Unit, i, step int32, own []int32) {
 		if s.Commit < 0 {
 			u.Running++
 		}
-		if !p.Policy.CheckpointOnEviction && !w.Outside(k, s.Node) {
+		if !p.Policy.CheckpointOnEviction && !outside {
 			t := &u.Tasks[len(u.Tasks)-1]
 			t.Milli, t.Since = gpus, max(s.Admitted, k.Checkpoint)
 		}

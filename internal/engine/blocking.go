@@ -244,8 +244,7 @@ func (s enqueuing) usesOf(d *cluster.Definition) *uses {
 	out := &uses{}
 	for set := range d.Sets {
 		one := use{d.Sets[set].GPUs > 0, make([]bool, len(s.pool.Nodes)), make([]uint64, len(s.pool.Nodes))}
-		for v := range s.pool.Nodes {
-			vacant := placement.Vacant(s.pool.Index, d.Sets[set].Placed, int32(v))
+		for v, vacant := range placement.Vacancies(s.pool.Index, d.Sets[set].Placed) {
 			one.takes[v], one.devices[v] = vacant.Tasks > 0, vacant.Devices
 		}
 		out.sets = append(out.sets, one)

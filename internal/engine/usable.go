@@ -16,11 +16,11 @@ import (
 
 // Usable is what of a pool the next unit of a workload could use were it free.
 type Usable struct {
-	// devices are, by position, those on which a task of the unit could stand, and takes
-	// says by set and position whether the node could take one.
-	devices []uint64
-	takes   [][]bool
-	asks    []map[int32]bool // by set: the plain resources that a task asks
+	// devices are, by position, those on which a task of the unit could stand, and vacancies
+	// say by set and position what the node would be to tasks of it.
+	devices   []uint64
+	vacancies [][]placement.Vacancy
+	asks      []map[int32]bool // by set: the plain resources that a task asks
 }
 
 // UsableBy tells what form f of workload i could use: of nodes and devices what a task of
@@ -37,32 +37,27 @@ func UsableBy(w *cluster.World, i int32, f int16) *Usable {
 	if next, verdict := NextUnit(d, held); verdict.OK {
 		unit = next
 	}
-	out := &Usable{devices: make([]uint64, len(s.pool.Nodes)), takes: make([][]bool, len(d.Sets)), asks: make([]map[int32]bool, len(d.Sets))}
-	rooms := make([][]int64, len(d.Sets))
+	out := &Usable{devices: make([]uint64, len(s.pool.Nodes)), vacancies: make([][]placement.Vacancy, len(d.Sets)), asks: make([]map[int32]bool, len(d.Sets))}
 	for set, n := range unit.Add {
 		if n > 0 {
-			rooms[set] = out.add(s, set, &d.Sets[set])
+			out.add(s, set, &d.Sets[set])
 		}
 	}
 	if d.Gang.Constrained() {
-		out.stay(domainsFor(s, i, d, unit, rooms))
+		out.stay(domainsFor(s, i, d, unit, out.vacancies))
 	}
 	return out
 }
 
-// add adds the nodes of a set, and returns how many of its tasks each would take.
-func (u *Usable) add(s *Solver, set int, shape *cluster.Shape) []int64 {
-	u.takes[set], u.asks[set] = make([]bool, len(u.devices)), make(map[int32]bool)
+// add adds the nodes of a set.
+func (u *Usable) add(s *Solver, set int, shape *cluster.Shape) {
+	u.vacancies[set], u.asks[set] = placement.Vacancies(s.pool.Index, shape.Placed), make(map[int32]bool)
 	for _, a := range shape.Charge {
 		u.asks[set][a.Resource] = true
 	}
-	room := make([]int64, len(u.devices))
-	for v := range u.devices {
-		vacant := placement.Vacant(s.pool.Index, shape.Placed, int32(v))
-		room[v], u.takes[set][v] = vacant.Tasks, vacant.Tasks > 0
-		u.devices[v] |= vacant.Devices
+	for v := range u.vacancies[set] {
+		u.devices[v] |= u.vacancies[set][v].Devices
 	}
-	return room
 }
 
 // stay leaves only the nodes that are marked; nil are all.
@@ -70,9 +65,9 @@ func (u *Usable) stay(nodes []bool) {
 	for v := range u.devices {
 		if nodes != nil && !nodes[v] {
 			u.devices[v] = 0
-			for set := range u.takes {
-				if u.takes[set] != nil {
-					u.takes[set][v] = false
+			for set := range u.vacancies {
+				if u.vacancies[set] != nil {
+					u.vacancies[set][v] = placement.Vacancy{}
 				}
 			}
 		}
@@ -81,7 +76,7 @@ func (u *Usable) stay(nodes []bool) {
 
 // domainsFor marks the nodes of the domains of which one has to hold the unit, and could
 // were it empty; nil where no domain is asked for.
-func domainsFor(s *Solver, i int32, d *cluster.Definition, unit gang.Unit, rooms [][]int64) []bool {
+func domainsFor(s *Solver, i int32, d *cluster.Definition, unit gang.Unit, vacancies [][]placement.Vacancy) []bool {
 	domains, exact := s.placer.Domains(s.nodes(), d.Gang, unit, s.reprieving().beside(i, d, unit))
 	if domains == nil {
 		return nil
@@ -89,7 +84,7 @@ func domainsFor(s *Solver, i int32, d *cluster.Definition, unit gang.Unit, rooms
 	marked := make([]bool, len(s.pool.Nodes))
 	for _, domain := range domains {
 		nodes := s.placer.Topology.Nodes(domain)
-		if exact && !holdsAll(nodes, unit, rooms) {
+		if exact && !holdsAll(nodes, unit, vacancies) {
 			continue
 		}
 		for _, v := range nodes {
@@ -100,14 +95,14 @@ func domainsFor(s *Solver, i int32, d *cluster.Definition, unit gang.Unit, rooms
 }
 
 // holdsAll says whether the empty nodes take the tasks of every set by itself.
-func holdsAll(nodes []int32, unit gang.Unit, rooms [][]int64) bool {
+func holdsAll(nodes []int32, unit gang.Unit, vacancies [][]placement.Vacancy) bool {
 	for set, n := range unit.Add {
 		left := int64(n)
 		for _, v := range nodes {
 			if left <= 0 {
 				break
 			}
-			left -= rooms[set][v]
+			left -= vacancies[set][v].Tasks
 		}
 		if left > 0 {
 			return false
@@ -215,10 +210,10 @@ func (u *Usable) Of(all *Holders, resource int32) func(*Holder) int64 {
 		}
 	}
 	takes := make([]bool, len(u.devices))
-	for set := range u.takes {
+	for set := range u.vacancies {
 		if u.asks[set][resource] {
-			for v, some := range u.takes[set] {
-				takes[v] = takes[v] || some
+			for v := range u.vacancies[set] {
+				takes[v] = takes[v] || u.vacancies[set][v].Tasks > 0
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func Settle(w *cluster.World, d *cluster.Decision) error { return Of(w).settle(d
 func (w Settling) settle(d *cluster.Decision) error {
 	w.BareNodes()
 	held, claims := w.readHoldings(d)
-	if err := w.Occupy(held); err != nil {
+	if err := w.OccupyAll(held); err != nil {
 		return err
 	}
 	claims = w.DropClaims(d, claims)
