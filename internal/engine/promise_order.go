@@ -57,10 +57,17 @@ func (s laying) gatherers() []*promise {
 func (s laying) readLines() (changed bool) {
 	for _, p := range s.promises.list {
 		before := p.within
-		p.within = p.entitled || !p.gathers && !p.lost && s.entitledAmong(p, func(other *promise) bool { return other.entitled })
+		p.within = s.isWithin(p, p.at)
 		changed = changed || p.within != before
 	}
 	return changed
+}
+
+// isWithin says whether a promise is within the lines of today at a time, as [laying.readLines] reads them.
+func (s laying) isWithin(p *promise, at int64) bool {
+	then := *p
+	then.at = at
+	return p.entitled || !p.gathers && !p.lost && s.entitledAmong(&then, func(other *promise) bool { return other.entitled })
 }
 
 // yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
