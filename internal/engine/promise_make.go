@@ -341,9 +341,10 @@ func (s laying) isEarly(p *promise) bool {
 	return p.was != nil && !p.was.Gathers && !p.gathers && p.at < max(p.was.At, s.world.Now, 0)
 }
 
-// isLate says whether a promise is later than the state has it, and than now.
+// isLate says whether a promise is later than the state has it, and than it may begin: one that is put off is in time where it
+// begins as early as it may.
 func (s laying) isLate(p *promise) bool {
-	return p.was != nil && !p.was.Gathers && !p.gathers && p.at > max(p.was.At, s.world.Now, 0)
+	return p.was != nil && !p.was.Gathers && !p.gathers && p.at > s.timeOfState(p)
 }
 
 // earlier tries one promise earlier, where it is known of some others whether they stand.
