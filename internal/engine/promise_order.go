@@ -308,7 +308,8 @@ func (s laying) askAnew(it queue.Item) error {
 	}
 	s.promises.askedAnew = putOff{p, s.asLaid()}
 	p.from, p.tried, p.sought = 0, 0, 0
-	if !s.inTime(p) {
+	s.inTime(p)
+	if p.at > max(s.world.Now, 0) && s.of(it.ID) == p {
 		s.earlier(p, make(map[apartKey]bool))
 	}
 	return nil
@@ -325,7 +326,7 @@ func (s laying) putOffAgain(work int32, mayNot bool) {
 	case mayNot:
 		s.layAs(before)
 	case p.at > max(s.world.Now, 0):
-		p.from = s.nextEnd(work)
+		p.from = min(p.at, s.nextEnd(work))
 	default:
 		p.putOffFor = 0
 	}
