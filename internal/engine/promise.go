@@ -53,6 +53,7 @@ type promises struct {
 	// displaced: some have been laid elsewhere, maybe on what is held for others that yield to who is
 	// being placed; these are laid again once it is.
 	displaced bool
+	askedAnew putOff // see [laying.askAnew]
 	foresight
 	// taken is scratch of a [seeker].
 	taken devicesTaken
@@ -70,7 +71,7 @@ type promise struct {
 	rank     int32 // its place among those of its pass, see [laying.compare]
 	within   bool  // it is within the lines of today, see [laying.readLines]
 	at       int64
-	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.wouldExpose]
+	from     int64 // before which it does not begin: in a forecast, or as it would expose others, see [laying.mayNotYet]
 	// putOffFor is for whose sake it is put off, plus one: it yields to a start of that one, who may wait for nothing else.
 	putOffFor int32
 	duration  int64

@@ -200,10 +200,18 @@ func (s laying) inTime(p *promise) bool {
 		return false
 	}
 	was, before := p.at, s.asLaid()
+	within := p.within
+	p.within = s.isWithin(p, s.timeOfState(p)) // as it is asked of there: what gave it a right may be that it is late
 	stood := s.standsInTime(p, s.comesAfterKept) || slices.ContainsFunc(s.promises.list, s.isEarly) &&
 		s.standsInTime(p, func(other *promise) bool { return s.comesAfterKept(other) || s.isEarly(other) })
+	if !stood {
+		p.within = within
+	}
 	return stood && !s.inVain(p, was, before)
 }
+
+// timeOfState is the time at which the state has a promise, or from which on it may begin.
+func (s laying) timeOfState(p *promise) int64 { return max(p.was.At, s.world.Now, p.from, 0) }
 
 // inVain says whether a try has come to nothing, and undoes it then: the promise is not earlier than it was, as it had to
 // yield to one that went on for it, or one that need not yield to it is later for it than the state has it.
@@ -306,7 +314,7 @@ func (s laying) holdAgain(lifted []*promise) (broken []*promise) {
 // layInTime has a promise that is lifted be laid when the state has it, on its places or on equal ones, if that is
 // another time than its own and it can.
 func (s laying) layInTime(p *promise) bool {
-	at := max(p.was.At, s.world.Now, p.from, 0)
+	at := s.timeOfState(p)
 	if at == p.at {
 		return false
 	}
@@ -333,9 +341,10 @@ func (s laying) isEarly(p *promise) bool {
 	return p.was != nil && !p.was.Gathers && !p.gathers && p.at < max(p.was.At, s.world.Now, 0)
 }
 
-// isLate says whether a promise is later than the state has it, and than now.
+// isLate says whether a promise is later than the state has it, and than it may begin: one that is put off is in time where it
+// begins as early as it may.
 func (s laying) isLate(p *promise) bool {
-	return p.was != nil && !p.was.Gathers && !p.gathers && p.at > max(p.was.At, s.world.Now, 0)
+	return p.was != nil && !p.was.Gathers && !p.gathers && p.at > s.timeOfState(p)
 }
 
 // earlier tries one promise earlier, where it is known of some others whether they stand.

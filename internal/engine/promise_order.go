@@ -57,10 +57,17 @@ func (s laying) gatherers() []*promise {
 func (s laying) readLines() (changed bool) {
 	for _, p := range s.promises.list {
 		before := p.within
-		p.within = p.entitled || !p.gathers && !p.lost && s.entitledAmong(p, func(other *promise) bool { return other.entitled })
+		p.within = s.isWithin(p, p.at)
 		changed = changed || p.within != before
 	}
 	return changed
+}
+
+// isWithin says whether a promise is within the lines of today at a time, as [laying.readLines] reads them.
+func (s laying) isWithin(p *promise, at int64) bool {
+	then := *p
+	then.at = at
+	return p.entitled || !p.gathers && !p.lost && s.entitledAmong(&then, func(other *promise) bool { return other.entitled })
 }
 
 // yields says whether a promise makes way for that of another: one beyond its lines for one within, and of a pass in
@@ -209,9 +216,32 @@ type notYet struct {
 // from when on.
 func (s laying) mayNotYet(it queue.Item) (notYet, error) {
 	if not := s.keptOff(it); not.why != nil {
+		s.putOffAgain(it.ID, true)
 		return not, nil
 	}
-	return s.wouldExpose(it)
+	why := s.wouldExpose(it)
+	s.putOffAgain(it.ID, why != nil)
+	if why == nil {
+		return notYet{}, nil
+	}
+	if err := s.layAgain(); err != nil {
+		return notYet{}, err
+	}
+	return notYet{s.nextEnd(it.ID), why}, nil
+}
+
+// nextEnd is when the next of all ends that stands or is promised to others than a workload, or Never.
+func (s laying) nextEnd(work int32) int64 {
+	profile := s.promises.profile
+	held := profile.Release(work)
+	next, some := profile.NextEnd(max(s.world.Now, 0))
+	if len(held) > 0 {
+		profile.Hold(work, held)
+	}
+	if !some {
+		return cluster.Never
+	}
+	return next
 }
 
 // keptOff says whether idle nodes are kept from a workload for a head before it (P8): it may start there once that one
@@ -231,37 +261,73 @@ func (s laying) keptOff(it queue.Item) (not notYet) {
 	return not
 }
 
-// wouldExpose says whether a workload that has been refused may not start as things stand, since that would give
-// somebody a right to what ran (M9): it can when something has ended, at the earliest.
-func (s laying) wouldExpose(it queue.Item) (not notYet, err error) {
+// wouldExpose is why a workload that has been refused may not start as things stand, since that would give somebody a
+// right to what ran (M9), or nil: it can when something else than itself has ended, at the earliest.
+func (s laying) wouldExpose(it queue.Item) *cluster.Verdict {
 	if s.phase == withinLines {
-		return not, nil
+		return nil
 	}
 	at := slices.IndexFunc(s.exposures, func(one exposure) bool { return one.work == it.ID && one.why.Form == it.Form })
 	if at < 0 {
-		return not, nil
+		return nil
 	}
-	if err := s.layAgain(); err != nil {
-		return not, err
-	}
-	not.why, not.from = &s.exposures[at].why, cluster.Never
-	if next, some := s.promises.profile.NextEnd(max(s.world.Now, 0)); some {
-		not.from = next
-	}
-	return not, nil
+	return &s.exposures[at].why
 }
 
 // deferWhere has a promise of which the time has come be put off where its workload may not start for the sake of
-// another, to whom it yields, and be tried at once again where that is so no more.
+// another, to whom it yields.
 func (s laying) deferWhere(p *promise, not notYet) {
-	switch {
-	case not.why == nil && p.from > 0 && s.phase != withinLines:
-		p.from, p.putOffFor, p.tried, p.sought = 0, 0, 0, 0
-		return
-	case not.why == nil || p.at >= not.from:
+	if not.why == nil || p.at >= not.from {
 		return
 	}
 	s.promises.profile.Release(p.work)
 	p.from, p.putOffFor = not.from, not.why.Workload+1
 	s.allElsewhere(s.anew(p, p.from, p.at, s.yieldsTo(p, not.why.Workload)))
+}
+
+// A putOff is a promise that is laid as if it were not put off, and all that was promised when it was.
+type putOff struct {
+	promise *promise
+	before  asLaid
+}
+
+// askAnew has a promise that is put off be laid as if it were not while its workload has its turn beyond its lines: whether
+// that may start is asked of its start when its time has come, as it was when it was put off. As it lies, later and behind
+// others, it would find no place, and be put off no more for that, and so by turns.
+func (s laying) askAnew(it queue.Item) error {
+	s.promises.askedAnew = putOff{}
+	p := s.of(it.ID)
+	if p == nil || p.from == 0 || s.phase != beyondLines || s.promises.foresees {
+		return nil
+	}
+	if err := s.layAgain(); err != nil {
+		return err
+	}
+	if s.of(it.ID) != p {
+		return nil
+	}
+	s.promises.askedAnew = putOff{p, s.asLaid()}
+	p.from, p.tried, p.sought = 0, 0, 0
+	s.inTime(p)
+	if p.at > max(s.world.Now, 0) && s.of(it.ID) == p {
+		s.earlier(p, make(map[apartKey]bool))
+	}
+	return nil
+}
+
+// putOffAgain has all be promised again as it was before a promise was laid as if it were not put off, where its workload
+// may still not start. Where its time would not have come it is put off no longer than until something has ended.
+func (s laying) putOffAgain(work int32, mayNot bool) {
+	all := &s.promises
+	p, before := all.askedAnew.promise, all.askedAnew.before
+	all.askedAnew = putOff{}
+	switch {
+	case p == nil || p.work != work || s.of(work) != p:
+	case mayNot:
+		s.layAs(before)
+	case p.at > max(s.world.Now, 0):
+		p.from = min(p.at, s.nextEnd(work))
+	default:
+		p.putOffFor = 0
+	}
 }

@@ -135,9 +135,9 @@ func (s freeStarts) needOf(d *cluster.Definition, add []int32) []int64 {
 // tries has all be tried only until what it returns is called: promises lie where they lie, and are laid again
 // when all has its place.
 func (s *Solver) tries() (end func()) {
-	before := s.trial
+	before, use := s.trial, s.promises.tree // what of the table is read meanwhile is not kept, as it may be out for the trial
 	s.trial = true
-	return func() { s.trial = before }
+	return func() { s.trial, s.promises.tree = before, use }
 }
 
 // isFreeInAll says whether so much is free on the nodes of the pool taken together:

@@ -36,9 +36,9 @@ func (s *Solver) turn(order *queue.Queues, leaf int, it queue.Item) error {
 	}
 	s.placer.UsedNodes = s.enqueuing().keptOff(it.ID, it.Form) != cluster.None
 	result := byCapacity
-	var err error
+	err := s.promising().laying().askAnew(it)
 	switch {
-	case s.kept != nil && s.kept.plainlyRefused(k, it):
+	case err != nil || s.kept != nil && s.kept.plainlyRefused(k, it):
 	case k.Status == cluster.WaitsForLeavers && w.Live[k.Live].Claimed > 0:
 		result = byRules // it moves, and is completed once it has (G1)
 	case k.Status == cluster.WaitsForLeavers:
