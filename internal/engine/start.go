@@ -464,12 +464,11 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 	w.Journal.Keep(w, it.ID)
 	p.Changes++
 	s.promising().fulfil(it.ID)
-	s.startedToClaim = s.startedToClaim || s.claims
+	d := &p.Definitions[f.Definition]
+	s.noteStarted(d)
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
 	}
-	d := &p.Definitions[f.Definition]
-	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
 	kind := cluster.Resize
 	if k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers {
 		kind = cluster.Start
@@ -491,4 +490,15 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 	w.Booking().Retell(it.ID)
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
+}
+
+// noteStarted takes note of the first start that claims, or asks device memory: placing such anew may free
+// something, so that who found too little free in all may find enough.
+func (s *Solver) noteStarted(d *cluster.Definition) {
+	toClaim := s.claims && !s.startedToClaim
+	byMemory := !s.startedByMemory && slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
+	if toClaim || byMemory {
+		s.startedToClaim, s.startedByMemory = s.startedToClaim || toClaim, s.startedByMemory || byMemory
+		clear(s.unreplaced)
+	}
 }
