@@ -63,10 +63,11 @@ func (s *search) cacheable() bool {
 }
 
 // cacheKey is that of the preemptor at hand. Where E7 and E8 bind nothing, as its leaf stays within what is guaranteed
-// to it, a preemption asks of its priority for nothing but who is below it.
+// to it, a preemption asks of its priority for nothing but who is below it. Where something is leaving it may be asked
+// of what is free then, too, so that what one question has found says less of the next.
 func (s *search) cacheKey() cacheKey {
 	a, key := s.ask, cacheKey{leaf: s.ask.Leaf, like: s.ask.Equivalence, priority: s.ask.Priority, mode: s.ask.mode}
-	if a.mode == Preempt && a.unbounded(s.room) && s.room.allBelow(a.Preemptor) {
+	if a.mode == Preempt && a.Still && a.unbounded(s.room) && s.room.allBelow(a.Preemptor) {
 		key.priority, key.below = s.room.priorities.highestBelow(a.Priority), true
 	}
 	return key
