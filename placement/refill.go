@@ -20,7 +20,7 @@ func (m Mark) LeavesMore(x *Index) bool {
 		}
 	}
 	for i := range entries {
-		if e := &entries[i]; e.what.running < 0 && x.hasMore(entries, e) {
+		if e := &entries[i]; e.what.running < 0 && hasMore(x, entries, e) {
 			return true
 		}
 	}
@@ -29,7 +29,7 @@ func (m Mark) LeavesMore(x *Index) bool {
 
 // hasMore says whether the node of one change has more of something that was given back by it than before all of
 // the changes.
-func (x *Index) hasMore(entries []entry, of *entry) bool {
+func hasMore(x *Index, entries []entry, of *entry) bool {
 	v := of.place.Node
 	sh, l := x.shapes[of.shape], &x.layouts[x.nodes[v].layout]
 	if x.slots[v].tasks < noCap && netOf(entries, v, func(*entry) int64 { return 1 }) > 0 {

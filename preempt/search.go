@@ -103,31 +103,31 @@ func find(s *search) bool {
 		s.refusal.Steps++
 		return false
 	}
-	s.lookAt(candidates)
+	lookAt(s, candidates)
 	return s.found && s.propose()
 }
 
 // lookAt tries the places for the preemptor, and once more with whom nothing but E7 keeps. Where that keeps nobody the
 // second time is in vain as the first was, and the first where it is known of every node that it does not serve: their
 // steps are counted.
-func (s *search) lookAt(candidates []UnitID) {
+func lookAt(s *search, candidates []UnitID) {
 	r, a, before := s.room, s.ask, s.refusal.Steps
 	plain := s.cacheable() && s.cacheKey().below
-	if !plain || !s.noneServes || !s.countInVain(len(s.nodesOf(candidates))) {
+	if !plain || !s.noneServes || !countInVain(s, len(s.nodesOf(candidates))) {
 		s.places(candidates)
 	}
 	if s.found || a.mode != Preempt || s.refusal.Beyond != nil {
 		return
 	}
 	a.withinLines = !over(s, 0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
-	if a.withinLines && !(plain && s.countInVain(s.refusal.Steps-before)) {
+	if a.withinLines && !(plain && countInVain(s, s.refusal.Steps-before)) {
 		s.places(candidates)
 	}
 }
 
 // countInVain counts places that are in vain as if they had been tried, and says whether none of them is beyond what
 // may be.
-func (s *search) countInVain(steps int) bool {
+func countInVain(s *search, steps int) bool {
 	if s.refusal.Cut || s.refusal.Steps+steps > s.room.Steps {
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
 	defer p.Searching().Answered(p.Searching().Again(proposal.Bound))
-	defer s.refills().end()
+	defer refills(s).end()
 	first, moves := len(w.Room.Out), false
 	noteChoice(w.Traced, s, b, proposal)
 	freed, victims := s.freed[:0], s.victims[:0]
@@ -72,7 +72,7 @@ type refilling struct {
 	from   placement.Mark
 }
 
-func (s *Solver) refills() refilling { return refilling{s, s.pool.Stayed, s.pool.Index.Mark()} }
+func refills(s *Solver) refilling { return refilling{s, s.pool.Stayed, s.pool.Index.Mark()} }
 
 // end takes note if nothing has stayed free: then nobody finds a place who found none before. Where queues lend, or
 // guarantee what is of a class, or something is promised, that is not all that was in the way.

@@ -465,7 +465,7 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 	p.Changes++
 	s.promising().fulfil(it.ID)
 	d := &p.Definitions[f.Definition]
-	s.noteStarted(d)
+	noteStarted(s, d)
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
 	}
@@ -494,7 +494,7 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 
 // noteStarted takes note of the first start that claims, or asks device memory: placing such anew may free
 // something, so that who found too little free in all may find enough.
-func (s *Solver) noteStarted(d *cluster.Definition) {
+func noteStarted(s *Solver, d *cluster.Definition) {
 	toClaim := s.claims && !s.startedToClaim
 	byMemory := !s.startedByMemory && slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
 	if toClaim || byMemory {
