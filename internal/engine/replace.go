@@ -366,3 +366,14 @@ func (s freeStarts) mayComeBack(o *cluster.OutUnit) bool {
 	}
 	return s.isFreeInAll(need)
 }
+
+// noteStarted takes note of the first start that claims, or asks device memory: placing such anew may free
+// something, so that who found too little free in all may find enough.
+func noteStarted(s *Solver, d *cluster.Definition) {
+	toClaim := s.claims && !s.startedToClaim
+	byMemory := !s.startedByMemory && slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
+	if toClaim || byMemory {
+		s.startedToClaim, s.startedByMemory = s.startedToClaim || toClaim, s.startedByMemory || byMemory
+		clear(s.unreplaced)
+	}
+}

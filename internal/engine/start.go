@@ -491,14 +491,3 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 	s.decision.Work.Placed += int64(len(s.places))
 	return nil
 }
-
-// noteStarted takes note of the first start that claims, or asks device memory: placing such anew may free
-// something, so that who found too little free in all may find enough.
-func noteStarted(s *Solver, d *cluster.Definition) {
-	toClaim := s.claims && !s.startedToClaim
-	byMemory := !s.startedByMemory && slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
-	if toClaim || byMemory {
-		s.startedToClaim, s.startedByMemory = s.startedToClaim || toClaim, s.startedByMemory || byMemory
-		clear(s.unreplaced)
-	}
-}
