@@ -18,10 +18,12 @@ import "slices"
 // beyond it is weighed anew for each. And prices hold for as much as the lines of the
 // preemptor's queues leave to it: with another leeway other victims have to go.
 
-// A cacheKey names preemptors that are alike, and the mode.
+// A cacheKey names preemptors that are alike, and the mode. Preemptors of another priority are alike
+// where the same units are below theirs, and nothing else is asked of it, see cacheKey.
 type cacheKey struct {
 	leaf, like int32
 	priority   int32
+	below      bool // priority is not theirs, but the highest below it
 	mode       Mode
 }
 
@@ -60,8 +62,15 @@ func (s *search) cacheable() bool {
 	return a.mode != Consolidate && !a.withinLines && !a.excessOnly && a.Cap == nil && a.Domains == nil && a.Exact && a.Equivalence >= 0 && a.Add.Tasks() == 1 && s.admitted()
 }
 
+// cacheKey is that of the preemptor at hand. Where E7 and E8 bind nothing, as its leaf stays within what is guaranteed
+// to it, a preemption asks of its priority for nothing but who is below it. Where something is leaving it may be asked
+// of what is free then, too, so that what one question has found says less of the next.
 func (s *search) cacheKey() cacheKey {
-	return cacheKey{s.ask.Leaf, s.ask.Equivalence, s.ask.Priority, s.ask.mode}
+	a, key := s.ask, cacheKey{leaf: s.ask.Leaf, like: s.ask.Equivalence, priority: s.ask.Priority, mode: s.ask.mode}
+	if a.mode == Preempt && a.Still && a.unbounded(s.room) && s.room.allBelow(a.Preemptor) {
+		key.priority, key.below = s.room.priorities.highestBelow(a.Priority), true
+	}
+	return key
 }
 
 // keepCache keeps what the search found out about the nodes.
@@ -146,7 +155,10 @@ func (s *search) fromCache() bool {
 	for s.refusal.Steps < r.Steps {
 		top := c.prices.least()
 		switch {
-		case forgetsPrices(s) || top == nil:
+		case forgetsPrices(s):
+			return false
+		case top == nil:
+			s.noneServes = true
 			return false
 		case s.stands(&top.list):
 			s.refusal.Steps++

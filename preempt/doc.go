@@ -207,6 +207,9 @@
 // that reclaims asks every node, as each start changes what may be taken. So is it that a node takes too
 // little with all gone that may go. Of a single task's prices the least is found
 // among those of each queue and size, which are a heap each.
+// A preemption whose queue stays within what is guaranteed to it, so that neither E7 nor E8 asks anything of it, shares
+// the prices of nodes with those of other priorities above the same units; and where by these no node serves, none is
+// tried again.
 //
 // # Example
 //

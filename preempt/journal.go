@@ -54,6 +54,7 @@ func (r *Evaluator) restore(step unitStep) {
 	id := step.id
 	u, state := r.units[id], &r.state[id]
 	state.alive, state.taken = true, false
+	r.priorities.count(u.Priority, 1)
 	r.insert(id)
 	r.standOnNodes(id)
 	if step.before < 0 {

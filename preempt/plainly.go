@@ -141,7 +141,11 @@ func listOf(r *Evaluator, a *ask, ids []UnitID) list {
 	class := r.classOf(a, r.state[ids[0]].leaf, r.charged(ids[0]))
 	out.ids, own.ids = cut(own.ids, ids)
 	slices.Reverse(out.ids)
-	out.class, own.classes = cut(own.classes, slices.Repeat([]int8{class}, len(ids)))
+	r.scratch.oneClass = append(r.scratch.oneClass[:0], class)
+	for len(r.scratch.oneClass) < len(ids) {
+		r.scratch.oneClass = append(r.scratch.oneClass, class)
+	}
+	out.class, own.classes = cut(own.classes, r.scratch.oneClass)
 	for _, id := range ids {
 		if !r.state[id].costless {
 			out.moved = addUpTo(out.moved, r.units[id].GPUs)

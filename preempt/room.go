@@ -175,6 +175,7 @@ type scratch struct {
 	homeless    []placement.Shape // see taking.homeless
 	held        heldByLeaf        // of takesTooLittle
 	plainly     []UnitID          // of clearPlainly
+	oneClass    []int8            // of listOf
 	ranked      []UnitID          // of sortMoverSets, as is
 	ranks       []int32           // by unit: where it stands among these
 }

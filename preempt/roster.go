@@ -23,6 +23,7 @@ type roster struct {
 	stretches  [][]stretch   // by queue
 	stretched  []bool        // by queue: stretches are up to date
 	stepsIn    []int32       // by queue: how many units are above a minimum
+	priorities priorities    // of all units
 	byWork     []UnitID      // by workload: the first of a chain
 	opened     bool          // something was asked: lists stay sorted, and touched is kept
 	touched    []int32       // the nodes on which units came or went

@@ -17,22 +17,20 @@ import (
 //
 // There is one search at a time: asked by a function that another one has called, it refuses
 // as one that was cut.
-func (r *Evaluator) Find(b *Preemptor, mode Mode) (Proposal, Refusal, bool) {
+func (r *Evaluator) Find(b *Preemptor, mode Mode) (out Proposal, refusal Refusal, ok bool) {
 	if r.question.asked {
-		return Proposal{}, Refusal{Cut: true}, false
+		return out, Refusal{Cut: true}, false
 	}
 	a := r.question.begin(r, b, mode)
 	defer func() { r.question.asked = false }()
 	defer r.Effort.Answered(r.Effort.Ask())
 	s := &r.question.search
-	var out Proposal
-	var refusal Refusal
-	var ok bool
 	if mode == ReclaimAndPreempt {
 		out, refusal, ok = a.findBoth(r)
-	} else if ok = find(s); ok {
-		out, refusal = s.proposed, s.refusal
 	} else {
+		if ok = find(s); ok {
+			out = s.proposed
+		}
 		refusal = s.refusal
 	}
 	refusal.Cut = refusal.Cut || !ok && r.Effort.Over(0) // whoever noticed: the last set may not have been tried to its end
@@ -105,17 +103,36 @@ func find(s *search) bool {
 		s.refusal.Steps++
 		return false
 	}
-	s.places(candidates)
-	if !s.found && mode == Preempt && s.refusal.Beyond == nil {
-		a.withinLines = !over(s, 0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
-		if a.withinLines {
-			s.places(candidates)
-		}
+	lookAt(s, candidates)
+	return s.found && s.propose()
+}
+
+// lookAt tries the places for the preemptor, and once more with whom nothing but E7 keeps. Where that keeps nobody the
+// second time is in vain as the first was, and the first where it is known of every node that it does not serve: their
+// steps are counted.
+func lookAt(s *search, candidates []UnitID) {
+	r, a, before := s.room, s.ask, s.refusal.Steps
+	plain := s.cacheable() && s.cacheKey().below
+	if !plain || !s.noneServes || !countInVain(s, len(s.nodesOf(candidates))) {
+		s.places(candidates)
 	}
-	if !s.found {
+	if s.found || a.mode != Preempt || s.refusal.Beyond != nil {
+		return
+	}
+	a.withinLines = !over(s, 0) && slices.ContainsFunc(candidates, func(id UnitID) bool { return r.state[id].protection != none })
+	if a.withinLines && !(plain && countInVain(s, s.refusal.Steps-before)) {
+		s.places(candidates)
+	}
+}
+
+// countInVain counts places that are in vain as if they had been tried, and says whether none of them is beyond what
+// may be.
+func countInVain(s *search, steps int) bool {
+	if s.refusal.Cut || s.refusal.Steps+steps > s.room.Steps {
 		return false
 	}
-	return s.propose()
+	s.refusal.Steps += steps
+	return true
 }
 
 // A search is one question under way.
@@ -156,6 +173,8 @@ type findings struct {
 	spent   *cache  // its memory is used again
 	beyond  []int32 // those of them, and of nodes without, whose price was asked beyond them
 	inRuns  bool    // the candidates are in runs
+	// noneServes: it is known of every node that clearing it serves nobody.
+	noneServes bool
 }
 
 // places tries the places for the preemptor and keeps the best.

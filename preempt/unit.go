@@ -223,6 +223,7 @@ func (r *Evaluator) Add(unit Unit) UnitID {
 	if max(u.PreemptFrom, u.ReclaimFrom) > math.MinInt64 {
 		r.timed = append(r.timed, id)
 	}
+	r.priorities.count(u.Priority, 1)
 	r.insert(id)
 	r.standOnNodes(id)
 	for len(r.byWork) <= int(u.Work) {
@@ -313,6 +314,7 @@ func (r *Evaluator) Forget(id UnitID) {
 func (r *Evaluator) unlist(id UnitID) (before UnitID) {
 	u := r.units[id]
 	r.state[id].alive, r.state[id].single = false, false
+	r.priorities.count(u.Priority, -1)
 	at := r.indexIn(u.Leaf, id)
 	r.byLeaf[u.Leaf] = slices.Delete(r.byLeaf[u.Leaf], at, at+1)
 	r.stretched[u.Leaf] = false

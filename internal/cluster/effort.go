@@ -85,4 +85,16 @@ func (p *Pool) UntilRoom() Memo {
 func (p *Pool) UntilChanged() Memo { return Memo{changed: p.Changes + 1} }
 
 // Stands says whether what was found is so still.
-func (m Memo) Stands(p *Pool) bool { return m.Freed == p.Freed+1 || m.changed == p.Changes+1 }
+func (m Memo) Stands(p *Pool) bool {
+	return m.Freed > p.Stayed && m.Freed <= p.Freed+1 || m.changed == p.Changes+1
+}
+
+// Free takes note that something has become free in the pool.
+func (p *Pool) Free() {
+	p.Freed++
+	p.Stayed = p.Freed
+}
+
+// Refilled takes note that of what was freed since Stayed was this nothing has stayed free on any node: who found no
+// place before finds none now, and need not search again.
+func (p *Pool) Refilled(stayed int64) { p.Stayed = stayed }

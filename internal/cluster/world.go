@@ -138,6 +138,8 @@ type Pool struct {
 	Bare    *bareNodes
 	Changes int64 // units that have come or gone here in this solve
 	Freed   int64 // those that have gone
+	// Stayed is what Freed was when something was freed last that was not taken again at once, see Refilled.
+	Stayed int64
 
 	// searches is what searches for places and for room cost together, see [Pool.Searching].
 	searches *placement.Effort

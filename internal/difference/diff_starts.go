@@ -27,6 +27,7 @@ type reclaimers struct {
 	// reclaimer, the one of the same workload before it.
 	last   map[int32]int32
 	before []int32
+	most   int // as many as there are at most
 }
 
 // of yields those of a workload, by their numbers.
@@ -51,16 +52,19 @@ func (r *reclaimers) add(one reclaimer) {
 		}
 	}
 	if r.last == nil { // most decisions reclaim nothing
-		r.last = make(map[int32]int32)
+		r.last = make(map[int32]int32, r.most)
 	}
 	r.all, r.before = append(r.all, one), append(r.before, r.last[one.work])
 	r.last[one.work] = int32(len(r.all))
 }
 
 // reclaimers are those that the actions written so far are told to be for.
-func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
-	out := &reclaimers{}
-	for t := range w.toldFor(d) {
+func (w Difference) reclaimers(d *cluster.Decision) *reclaimers { return reclaimersOf(w.toldFor(d)) }
+
+// reclaimersOf are those of some takings.
+func reclaimersOf(told []*cluster.Taking) *reclaimers {
+	out := &reclaimers{most: len(told)}
+	for _, t := range told {
 		if t.Code == cluster.ReclaimedByQuota || t.Code == cluster.ReclaimedByShare {
 			out.add(reclaimer{t.Preemptor, t.Code, t.Is.PreemptorSubtree})
 		}
@@ -71,11 +75,18 @@ func (w Difference) reclaimers(d *cluster.Decision) *reclaimers {
 // reclaimersAndMoved are reclaimers, and those for whom others only move: these have a right to that within their
 // entitlement at every level (C5).
 func (w Difference) reclaimersAndMoved(d *cluster.Decision) *reclaimers {
-	out, byRight := w.reclaimers(d), make(map[int32]bool)
-	for t := range w.toldFor(d) {
-		byRight[t.Preemptor] = byRight[t.Preemptor] || t.Code != cluster.Consolidated
+	told := w.toldFor(d)
+	out := reclaimersOf(told)
+	if !slices.ContainsFunc(told, func(t *cluster.Taking) bool { return t.Code == cluster.Consolidated }) {
+		return out
 	}
-	for t := range w.toldFor(d) {
+	byRight := make(map[int32]bool)
+	for _, t := range told {
+		if t.Code != cluster.Consolidated {
+			byRight[t.Preemptor] = true
+		}
+	}
+	for _, t := range told {
 		if !byRight[t.Preemptor] && !w.Pools[t.Pool].Policy.ConsolidateBeyondShare {
 			out.add(reclaimer{t.Preemptor, t.Code, cluster.None})
 		}
@@ -83,19 +94,19 @@ func (w Difference) reclaimersAndMoved(d *cluster.Decision) *reclaimers {
 	return out
 }
 
-// toldFor yields the takings for somebody by which the actions written so far are told.
-func (w Difference) toldFor(d *cluster.Decision) iter.Seq[*cluster.Taking] {
-	return func(yield func(*cluster.Taking) bool) {
-		for at := range d.Actions[d.Settled:] {
-			chain := w.ChainOf(d, &d.Actions[d.Settled+at])
-			if len(chain) != 1 { // what was handed on was right when it was taken
-				continue
-			}
-			if t := &w.Room.Takings[chain[0]]; t.Preemptor >= 0 && !yield(t) {
-				return
-			}
+// toldFor are the takings for somebody by which the actions written so far are told.
+func (w Difference) toldFor(d *cluster.Decision) []*cluster.Taking {
+	out := make([]*cluster.Taking, 0, len(w.Room.Takings))
+	for at := range d.Actions[d.Settled:] {
+		chain := w.ChainOf(d, &d.Actions[d.Settled+at])
+		if len(chain) != 1 { // what was handed on was right when it was taken
+			continue
+		}
+		if t := &w.Room.Takings[chain[0]]; t.Preemptor >= 0 {
+			out = append(out, t)
 		}
 	}
+	return out
 }
 
 // overtaken says whether some reclaimer has no start that leaves its queues within

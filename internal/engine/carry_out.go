@@ -6,6 +6,7 @@ import (
 
 	"github.com/allotsched/allot/internal/cluster"
 	"github.com/allotsched/allot/internal/division"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/preempt"
 	"github.com/allotsched/allot/queue"
 )
@@ -15,6 +16,7 @@ import (
 func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.Preemptor, proposal *preempt.Proposal) error {
 	w, p := s.world, s.pool
 	defer p.Searching().Answered(p.Searching().Again(proposal.Bound))
+	defer refills(s).end()
 	first, moves := len(w.Room.Out), false
 	noteChoice(w.Traced, s, b, proposal)
 	freed, victims := s.freed[:0], s.victims[:0]
@@ -61,6 +63,25 @@ func (s *Solver) carryOut(k *cluster.Work, it queue.Item, at int16, b *preempt.P
 		}
 	}
 	return redivide(w, s.decision)
+}
+
+// A refilling is a stretch in which something is taken for somebody who starts in what it leaves.
+type refilling struct {
+	solver *Solver
+	stayed int64
+	from   placement.Mark
+}
+
+func refills(s *Solver) refilling { return refilling{s, s.pool.Stayed, s.pool.Index.Mark()} }
+
+// end takes note if nothing has stayed free: then nobody finds a place who found none before. Where queues lend, or
+// guarantee what is of a class, or something is promised, that is not all that was in the way.
+func (r refilling) end() {
+	s, p := r.solver, r.solver.pool
+	if !p.Lends && !p.Classed() && !p.Index.Releasing() && !looksAhead(p) && len(s.promises.list) == 0 && !r.from.LeavesMore(p.Index) {
+		p.Refilled(r.stayed)
+	}
+	p.Index.Commit(r.from)
 }
 
 func codeOf(mode preempt.Mode) cluster.Code {
@@ -111,7 +132,7 @@ func (s *Solver) take(c preempt.Justification, preemptor int32, code cluster.Cod
 		book.PayFor(int32(len(book.Commits)))
 	}
 	restatus(w, u.Work, &out, code)
-	p.Freed++
+	p.Free()
 	p.Changes++
 	s.decision.Work.Evicted++
 	s.touch(int(u.Leaf))

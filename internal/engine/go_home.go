@@ -141,12 +141,12 @@ func (h *homecoming) takeHome(i int32, one *cluster.Seat) (home bool, err error)
 			return false, x.Take(shape, now)
 		}
 		one.Commit = before.Commit // the plan gives alike devices their names back
-		h.solver.pool.Freed++
+		h.solver.pool.Free()
 		h.changed(i)
 		return true, x.Take(shape, alike)
 	}
 	one.Commit = cluster.None
-	h.solver.pool.Freed++
+	h.solver.pool.Free()
 	h.changed(i)
 	return true, x.Take(shape, old)
 }
@@ -306,7 +306,7 @@ func (h *homecoming) toSharers(i int32, one *cluster.Seat) (home bool, err error
 		one.Devices = 1 << own
 		return false, x.Take(shape, now)
 	}
-	s.pool.Freed++
+	s.pool.Free()
 	h.changed(i)
 	return true, x.Take(shape, place)
 }

@@ -311,7 +311,7 @@ func (q *incrementalPool) forget() {
 	p := q.pool
 	p.Searching().Renew(q.mostEffort())
 	p.Changes++
-	p.Freed++
+	p.Free()
 	preempt.ForgetAnswers(p.Room)
 }
 

@@ -301,7 +301,7 @@ func (q *incrementalPool) newOrders(w *cluster.World) {
 
 // free takes note that something has become free on a node.
 func (q *incrementalPool) free(node int32) {
-	q.pool.Freed++
+	q.pool.Free()
 	q.pool.Changes++
 	if len(q.freed) == 4*mostFreed { // those before are too long ago to be looked at
 		q.freed = append(q.freed[:0], q.freed[len(q.freed)-mostFreed:]...)

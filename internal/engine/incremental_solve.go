@@ -24,12 +24,14 @@ import (
 
 // A poolMark is a pool at rest.
 type poolMark struct {
-	index          placement.Mark
-	tree           quota.Mark
-	units          preempt.Mark
-	changes, freed int64
-	demand         cluster.Demands
-	memos          []cluster.Memo
+	index   placement.Mark
+	tree    quota.Mark
+	units   preempt.Mark
+	changes int64
+	freed   int64
+	stayed  int64
+	demand  cluster.Demands
+	memos   []cluster.Memo
 }
 
 // A standing is a decision whose world stays as it is after it, and what it takes to take it back.
@@ -203,7 +205,7 @@ func (t *Incremental) mark() []poolMark {
 		p := q.pool
 		marks[i] = poolMark{
 			index: p.Index.Mark(), tree: p.Tree.Mark(), units: p.Room.Mark(),
-			changes: p.Changes, freed: p.Freed, demand: p.Demand, memos: make([]cluster.Memo, len(p.Definitions)),
+			changes: p.Changes, freed: p.Freed, stayed: p.Stayed, demand: p.Demand, memos: make([]cluster.Memo, len(p.Definitions)),
 		}
 		for n := range p.Definitions {
 			marks[i].memos[n] = p.Definitions[n].Refused
@@ -231,7 +233,7 @@ func (t *Incremental) takeBackSolve() error {
 		if !anew {
 			p.Room.Undo(m.units)
 		}
-		p.Changes, p.Freed = m.changes, m.freed
+		p.Changes, p.Freed, p.Stayed = m.changes, m.freed, m.stayed
 		if changed { // what was refused since may be possible
 			for n := range m.memos {
 				p.Definitions[n].Refused = m.memos[n]

@@ -263,7 +263,7 @@ func (s freeStarts) completionsAmong(proposal *preempt.Proposal) (starts []int32
 func (s freeStarts) afterLift(work int32) {
 	k := &s.world.Works[work]
 	leaf := int(s.world.FormOf(k, k.Current).Queue)
-	s.pool.Freed++
+	s.pool.Free()
 	s.pool.Changes++
 	s.touch(leaf)
 }
@@ -346,13 +346,13 @@ func (s freeStarts) exchange() error {
 // nodes that they have left.
 type cost struct {
 	starts []bool
-	left   map[int32]bool
+	left   []bool // by node
 }
 
 // costOfStarts is that of all starts.
 func (s freeStarts) costOfStarts() cost {
 	w := s.world
-	out, by := cost{make([]bool, len(w.Room.Commits)), make(map[int32]bool)}, make(map[int32]bool, len(w.Room.Takings))
+	out, by := cost{make([]bool, len(w.Room.Commits)), make([]bool, len(w.Nodes))}, make(map[int32]bool, len(w.Room.Takings))
 	for at := range w.Room.Takings {
 		t := &w.Room.Takings[at]
 		for i := range t.Seats {

@@ -125,7 +125,7 @@ func (s promising) make(k *cluster.Work, it queue.Item) bool {
 	// Whoever stands behind it where it is promised this very moment goes for it in another turn.
 	s.decision.Changed = s.decision.Changed || all.sought || s.behind().comes(p.work)
 	if s.pool.Lends { // what is kept from lending binds nobody any more once it is promised (Q5)
-		s.pool.Freed++
+		s.pool.Free()
 	}
 	if p.gathers || len(all.profile.Behinds(p.work)) == 0 { // else it may be earlier yet, as those go for it
 		p.tried = s.pool.Freed + 1

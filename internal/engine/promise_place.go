@@ -394,7 +394,7 @@ func (s promising) spread(p *promise, d *cluster.Definition) (domains []int) {
 func (s promising) started(i int32, tasks int) {
 	all, seats, k := &s.promises, s.world.Room.Seats[i], &s.world.Works[i]
 	if len(seats) > tasks && s.world.Definition(k, k.Current).Times.Fixed {
-		s.pool.Freed++ // the others of it end the sooner
+		s.pool.Free() // the others of it end the sooner
 		return
 	}
 	if s.settles() || all.at != s.pool.Changes {

@@ -44,11 +44,11 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 	}
 	held := w.CountsOf(k)
 	fresh := held == nil && !p.Classed()
-	if fresh && s.unreplaced[f.Definition].Stands(p) {
+	if m := s.unreplaced[f.Definition]; fresh && m.Stands(p) && (m.Freed == 0 || k.Status != cluster.WaitsForLeavers) {
 		s.decision.Work.Remembered++
 		return false, nil
 	}
-	tried := false
+	tried, searched := false, false
 	done, err := s.preempting().anyUnit(d, held, func(add []int32, asks quota.Amounts) (bool, error) {
 		if _, ok := p.Tree.Check(int(f.Queue), asks, f.NonPreemptible); !ok || !p.Room.Entitled(f.Queue, asks) {
 			return false, nil
@@ -57,6 +57,7 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 		if k.Status != cluster.WaitsForLeavers && !s.isFreeInAll(s.needOf(d, add)) { // which claims what is leaving, too
 			return false, nil
 		}
+		searched = true
 		return s.replaceFor(k, it, slices.Clone(add), slices.Clone(asks))
 	})
 	if done || err != nil {
@@ -67,6 +68,9 @@ func (s freeStarts) startReplacing(k *cluster.Work, it queue.Item, f *cluster.Fo
 			s.unreplaced = make(map[int32]cluster.Memo)
 		}
 		s.unreplaced[f.Definition] = p.UntilChanged()
+		if !searched && !s.startedByMemory { // so little is free in all, and no more before something is freed
+			s.unreplaced[f.Definition] = p.UntilFreed()
+		}
 	}
 	return false, nil
 }
@@ -351,7 +355,8 @@ func (s freeStarts) mayComeBack(o *cluster.OutUnit) bool {
 	if !basisStands(o, s.Solver) || s.reprieving().strays(o) || s.reprieving().endsRights(o) {
 		return false
 	}
-	need := make([]int64, s.pool.Plain)
+	need := append(s.need[:0], make([]int64, s.pool.Plain)...)
+	s.need = need
 	d := &s.pool.Definitions[w.FormOf(k, o.Form).Definition]
 	for i := range o.Seats {
 		if o.Seats[i].Claimed || o.Seats[i].Pipelined {
@@ -360,4 +365,15 @@ func (s freeStarts) mayComeBack(o *cluster.OutUnit) bool {
 		cluster.AddNeed(need, &d.Sets[o.Seats[i].Set], 1)
 	}
 	return s.isFreeInAll(need)
+}
+
+// noteStarted takes note of the first start that claims, or asks device memory: placing such anew may free
+// something, so that who found too little free in all may find enough.
+func noteStarted(s *Solver, d *cluster.Definition) {
+	toClaim := s.claims && !s.startedToClaim
+	byMemory := !s.startedByMemory && slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
+	if toClaim || byMemory {
+		s.startedToClaim, s.startedByMemory = s.startedToClaim || toClaim, s.startedByMemory || byMemory
+		clear(s.unreplaced)
+	}
 }

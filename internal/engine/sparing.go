@@ -369,7 +369,7 @@ func (s forgoing) since() int64 {
 // free notes that something is free that was given up.
 func (s forgoing) free() {
 	s.since()
-	s.pool.Freed++
+	s.pool.Free()
 	s.promises.givenUp.freed = s.pool.Freed
 }
 

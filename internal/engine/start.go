@@ -464,12 +464,11 @@ func (s *Solver) commit(k *cluster.Work, it queue.Item, f *cluster.Form, unit ga
 	w.Journal.Keep(w, it.ID)
 	p.Changes++
 	s.promising().fulfil(it.ID)
-	s.startedToClaim = s.startedToClaim || s.claims
+	d := &p.Definitions[f.Definition]
+	noteStarted(s, d)
 	if err := p.Tree.Charge(int(f.Queue), charge, f.NonPreemptible); err != nil {
 		return err
 	}
-	d := &p.Definitions[f.Definition]
-	s.startedByMemory = s.startedByMemory || slices.ContainsFunc(d.Sets, func(one cluster.Shape) bool { return one.Request.Memory > 0 })
 	kind := cluster.Resize
 	if k.Status == cluster.Waiting || k.Status == cluster.WaitsForLeavers {
 		kind = cluster.Start
