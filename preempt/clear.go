@@ -245,12 +245,12 @@ func (t *taking) end() {
 // room at the place, that may go from there or from wherever its order begins: what does less harm is chosen.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	a.heldBack, a.fromAnywhere = false, false
-	found, ok := r.clearOnce(a, f, candidates, kind)
+	found, ok := clearOnce(r, a, f, candidates, kind)
 	if !a.heldBack {
 		return found, ok
 	}
 	a.fromAnywhere = true
-	other, serves := r.clearOnce(a, f, candidates, kind)
+	other, serves := clearOnce(r, a, f, candidates, kind)
 	a.fromAnywhere = false
 	if s := (&search{room: r, ask: a}); serves && (!ok || s.compareLists(&other, &found) < 0) {
 		return other, true
@@ -259,7 +259,7 @@ func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKi
 }
 
 // clearOnce is clearPlace, what E8 asks for more coming from the place or, where the ask says so, from anywhere.
-func (r *Evaluator) clearOnce(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
+func clearOnce(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	a.allGone = false
 	if found, ok, plain := clearPlainly(r, a, f, candidates, kind); plain {
 		return found, ok
