@@ -241,8 +241,25 @@ func (t *taking) end() {
 }
 
 // clearPlace takes of the candidates until the preemptor starts, spares whom it
-// can, and leaves the world as it was. The result is judged in full.
+// can, and leaves the world as it was. The result is judged in full. Where E8 asks for more than
+// room at the place, that may go from there or from wherever its order begins: what does less harm is chosen.
 func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
+	a.heldBack, a.fromAnywhere = false, false
+	found, ok := clearOnce(r, a, f, candidates, kind)
+	if !a.heldBack {
+		return found, ok
+	}
+	a.fromAnywhere = true
+	other, serves := clearOnce(r, a, f, candidates, kind)
+	a.fromAnywhere = false
+	if s := (&search{room: r, ask: a}); serves && (!ok || s.compareLists(&other, &found) < 0) {
+		return other, true
+	}
+	return found, ok
+}
+
+// clearOnce is clearPlace, what E8 asks for more coming from the place or, where the ask says so, from anywhere.
+func clearOnce(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	a.allGone = false
 	if found, ok, plain := clearPlainly(r, a, f, candidates, kind); plain {
 		return found, ok
@@ -287,13 +304,19 @@ func (r *Evaluator) clearPlace(a *ask, f *fit, candidates []UnitID, kind orderKi
 // fill takes until the preemptor starts within E8's bounds; for the latter
 // more of its own queue may have to go.
 func (t *taking) fill(candidates []UnitID, before []int64) bool {
-	r := t.room
-	picker := r.newPicker(t, candidates, t.ask.inStanding)
+	r, a := t.room, t.ask
+	picker := r.newPicker(t, candidates, a.inStanding)
 	for !t.enough(before) {
+		if a.mode == Preempt && len(a.place) > 0 && len(t.list.ids) > 0 && t.starts() {
+			if a.fromAnywhere {
+				return t.release(before)
+			}
+			a.heldBack = true
+		}
 		id := picker.next()
 		if id < 0 {
 			starts := t.starts()
-			t.ask.allGone = !starts && t.ask.mode == Preempt && t.list.kind == inOrder && t.fit.rooms != nil && !t.ask.relocates()
+			a.allGone = !starts && a.mode == Preempt && t.list.kind == inOrder && t.fit.rooms != nil && !a.relocates()
 			return starts && t.release(before)
 		}
 		if r.Effort.Over(0) {

@@ -148,7 +148,8 @@
 // # What is chosen
 //
 // A place is a set of nodes. For a place, victims that stand on it are taken in
-// their order until the preemptor starts, anywhere; then, best standing
+// their order until the preemptor starts, anywhere (what E8 asks for more is taken once from
+// there and once from wherever it may be, and does the less harm); then, best standing
 // first, each victim is reprieved without which it starts too and the rest is
 // lawful, replayed in order. Where the order of a reclaim does not free enough, it is
 // tried again with unprotected victims only, with excess only, then each unit in this

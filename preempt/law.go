@@ -25,6 +25,9 @@ type ask struct {
 	inStanding bool
 	// beyond: more than the place decides whether it serves, and for whom.
 	beyond bool
+	// heldBack: a preemption had room at the place before E8 let it start. fromAnywhere: what more goes for E8
+	// goes from wherever its order begins.
+	heldBack, fromAnywhere bool
 	// allGone: a preemption by counting was tried in vain with all candidates gone.
 	allGone bool
 	// listed is the search that has marked its candidates.

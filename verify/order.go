@@ -213,7 +213,8 @@ type turnKey struct {
 
 // inTurn checks that no workload waits for a place that one alike and younger of its queue
 // got in this plan (M9). A start for which others go is another matter, as not all may take
-// the same victims (R9), and so is a workload that holds something.
+// the same victims (R9), and so is a workload that holds something. Who claims more tasks' places than the
+// younger got waits for none of those: it is tried with more tasks before it is with fewer (L2).
 func inTurn(v *verifier) {
 	oldest := make(map[turnKey]*verifiedWorkload) // of those that wait
 	for i := range v.plan.Pending {
@@ -229,10 +230,14 @@ func inTurn(v *verifier) {
 			paid[a.Reason.Workload] = true
 		}
 	}
+	placed := make(map[string]int)                             // how many tasks a workload starts or claims
 	youngest := make(map[turnKey]map[string]*verifiedWorkload) // of those that start, by their tasks
 	for i := range v.plan.Actions {
 		a := &v.plan.Actions[i]
 		w := v.workloads[a.Workload]
+		if a.Kind == allot.Start {
+			placed[a.Workload] += len(a.Tasks)
+		}
 		if a.Kind != allot.Start || len(a.After) > 0 || paid[a.Workload] || w == nil || !w.isWhole() || w.source.Reserved != nil {
 			continue // what was promised a place goes by the time of that (B4)
 		}
@@ -252,7 +257,7 @@ func inTurn(v *verifier) {
 		if w == nil || !w.isWhole() || isEarly(w.source, v.state) || youngest[w.turnKey()] == nil {
 			continue
 		}
-		if other := youngest[w.turnKey()][w.tasksText()]; other != nil && olderThan(w, other) {
+		if other := youngest[w.turnKey()][w.tasksText()]; other != nil && olderThan(w, other) && placed[w.source.ID] <= placed[other.source.ID] {
 			v.fail("actions", ruleTurns, "%q waits, and %q, which is alike and younger, has a place", w.source.ID, other.source.ID)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 //   - The rows of a pod set are alike, so that which of them are the minimum is a choice: what
 //     ran, what the settling has started, then what is free, each time claims before starts of
 //     this solve. Where all that is free is less than a minimum, nothing starts now, and every
-//     claim comes before every start (preference).
+//     claim comes before every start (preference). Claims of a ladder that stay beside what starts come right above
+//     the minimum (claimsNext).
 //   - In that order they are a minimum and the units in which it would have grown to what it is
 //     (growth). Of a ladder the first is what the solve has started as one (L2).
 //   - The minimum starts by one commit, all of it at once or all of it by claims (G1, S4); what
@@ -93,6 +94,9 @@ func (u *unitStart) count() {
 	u.waits = !u.d.Gang.AtMinimum(u.free)
 }
 
+// claimThatStays is the preference of a claim that waits beside what starts.
+const claimThatStays = 4
+
 // preference is where a row comes among those of its pod set, the lowest first.
 func (u *unitStart) preference(s *cluster.Seat) int {
 	at := 0
@@ -117,6 +121,9 @@ func (u *unitStart) part() (steps int32) {
 		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(u.preference(&a), u.preference(&b)), cmp.Compare(a.Commit, b.Commit),
 			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Index, b.Index))
 	})
+	if len(u.d.Ladder) > 0 && !u.waits && !slices.ContainsFunc(u.seats, u.startsAsOne) {
+		u.claimsNext()
+	}
 	var starts []*cluster.Seat // in their order
 	counts := slices.Clone(u.stood)
 	for at := range u.seats {
@@ -139,12 +146,33 @@ func (u *unitStart) part() (steps int32) {
 	u.from, u.of = cluster.Group(int(steps), len(u.seats), func(at int) int32 { return u.seats[at].Step })
 	if len(u.d.Ladder) > 0 && slices.Max(u.ran) == 0 {
 		for at := range u.seats {
-			if s := &u.seats[at]; cluster.StartsFresh(*s) && u.Room.Commits[s.Commit].Kind == cluster.Start {
+			if s := &u.seats[at]; u.startsAsOne(*s) {
 				u.first = max(u.first, s.Step)
 			}
 		}
 	}
 	return steps
+}
+
+// startsAsOne says whether a row is of what the solve has started as one (L2).
+func (u *unitStart) startsAsOne(s cluster.Seat) bool {
+	return cluster.StartsFresh(s) && u.Room.Commits[s.Commit].Kind == cluster.Start
+}
+
+// claimsNext has the claims of a ladder that stay come right above its minimum: what starts besides is on a rung with
+// them only where they count before it (L1).
+func (u *unitStart) claimsNext() {
+	stays := func(s cluster.Seat) bool { return s.Origin >= 0 && u.preference(&s) == claimThatStays }
+	from := slices.IndexFunc(u.seats, stays)
+	above := int(max(u.stood[0], u.d.Ladder[len(u.d.Ladder)-1]))
+	if from <= above {
+		return
+	}
+	to := from
+	for to < len(u.seats) && stays(u.seats[to]) {
+		to++
+	}
+	copy(u.seats, slices.Concat(u.seats[:above], u.seats[from:to], u.seats[above:from], u.seats[to:]))
 }
 
 // startMinimum has the minimum start where what ran, and what the settling has started, is none.

@@ -184,21 +184,20 @@ func redivide(w *cluster.World, d *cluster.Decision) error {
 // division that is left where victims end for good and take their demand along (S6). Else
 // others would take its places, and what went for it would have gone for nobody (M5). ends says of whom that is so.
 func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal, ends func(preempt.Justification) bool) (bool, error) {
-	w, p := s.world, s.pool
+	p := s.pool
 	if !slices.ContainsFunc(proposal.Justifications, ends) {
 		return true, nil
 	}
-	before := make(map[int32]cluster.Status)
+	var ending []int32
 	use := p.Tree.Mark()
 	defer p.Tree.Undo(use)
 	for _, c := range proposal.Justifications {
 		u := p.Room.Unit(c.Victim)
-		k := &w.Works[u.Work]
 		if c.Moves {
 			continue
 		}
 		if ends(c) {
-			before[u.Work] = k.Status
+			ending = append(ending, u.Work)
 		}
 		if err := p.Tree.Release(int(u.Leaf), u.Charge, u.NonPreemptible); err != nil {
 			return false, err
@@ -207,24 +206,35 @@ func (s preempting) lasts(b *preempt.Preemptor, proposal *preempt.Proposal, ends
 	if !p.Room.Entitled(b.Leaf, b.Asks) {
 		return true, nil
 	}
-	changes := make([]int64, len(w.Pools))
+	lasts := false
+	err := s.dividedWith(ending, cluster.Failed, func() { lasts = p.Room.Entitled(b.Leaf, b.Asks) })
+	return lasts, err
+}
+
+// dividedWith asks something of the division that there is once these workloads stand otherwise than they do (S6),
+// and leaves them and the division as they were.
+func (s preempting) dividedWith(works []int32, status cluster.Status, ask func()) error {
+	w := s.world
+	changes, was := make([]int64, len(w.Pools)), make([]cluster.Status, len(works))
 	for i, other := range w.Pools {
 		changes[i] = other.Changes
 	}
-	for i := range before { // each for itself: order cannot matter
-		w.Works[i].Status = cluster.Failed
+	for at, i := range works {
+		was[at], w.Works[i].Status = w.Works[i].Status, status
 	}
 	s.decision.Redivided = true
 	err := division.DivideShares(w)
-	lasts := p.Room.Entitled(b.Leaf, b.Asks)
-	for i, status := range before { // each for itself: order cannot matter
-		w.Works[i].Status = status
+	ask()
+	for at, i := range slices.Backward(works) { // of one several units may go
+		w.Works[i].Status = was[at]
 	}
 	err = cmp.Or(err, division.DivideShares(w))
-	for i, other := range w.Pools { // nothing has
-		other.Changes = changes[i]
+	for i, other := range w.Pools { // nothing has changed but what is divided anew all the same
+		if !w.Room.Redivide {
+			other.Changes = changes[i]
+		}
 	}
-	return lasts, err
+	return err
 }
 
 // requeue lines a workload up again of which something has come or gone.

@@ -205,8 +205,8 @@ const (
 // putBack puts a unit back that is out, at its old place if it may be; it reports whether
 // there was a place and nobody's right ends by it.
 func (s reprieving) putBack(o *cluster.OutUnit, where seating) (back bool, err error) {
-	if s.endsRights(o) {
-		return false, nil
+	if ends, err := s.endsRights(o); ends || err != nil {
+		return false, err
 	}
 	s.inStep, s.seated, s.begins = true, s.seated[:0], triedStart{} // what has a place has its rows
 	defer func() { s.inStep = false }()

@@ -321,8 +321,11 @@ func (r *replacing) tryIn(set []int32, largest bool) (bool, error) {
 // this solve anew that stand there now; it reports whether that could be done.
 func (s freeStarts) comeBack(o *cluster.OutUnit) (bool, error) {
 	w, p := s.world, s.pool
-	if s.replacements >= allReplacements || o.Tried.Stands(s.pool) || !s.mayComeBack(o) {
+	if s.replacements >= allReplacements || o.Tried.Stands(s.pool) {
 		return false, nil
+	}
+	if may, err := s.mayComeBack(o); !may || err != nil {
+		return false, err
 	}
 	r := &replacing{freeStarts: s, work: o.Unit.Work, paid: true}
 	r.begin = func() bool {
@@ -349,22 +352,20 @@ func (s freeStarts) comeBack(o *cluster.OutUnit) (bool, error) {
 
 // mayComeBack says whether the unit could stay where it ran if nothing else stood
 // there.
-func (s freeStarts) mayComeBack(o *cluster.OutUnit) bool {
-	w := s.world
-	k := &w.Works[o.Unit.Work]
-	if !basisStands(o, s.Solver) || s.reprieving().strays(o) || s.reprieving().endsRights(o) {
-		return false
+func (s freeStarts) mayComeBack(o *cluster.OutUnit) (bool, error) {
+	if !basisStands(o, s.Solver) || s.reprieving().strays(o) || slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Claimed || one.Pipelined }) {
+		return false, nil
 	}
-	need := append(s.need[:0], make([]int64, s.pool.Plain)...)
-	s.need = need
-	d := &s.pool.Definitions[w.FormOf(k, o.Form).Definition]
-	for i := range o.Seats {
-		if o.Seats[i].Claimed || o.Seats[i].Pipelined {
-			return false
-		}
-		cluster.AddNeed(need, &d.Sets[o.Seats[i].Set], 1)
+	if ends, err := s.reprieving().endsRights(o); ends || err != nil {
+		return false, err
 	}
-	return s.isFreeInAll(need)
+	return s.isEnoughFree(o), nil
+}
+
+// isEnoughFree is a bound: whether so much is free on all nodes together as a unit that was taken needs.
+func (s freeStarts) isEnoughFree(o *cluster.OutUnit) bool {
+	d := &s.pool.Definitions[s.world.FormOf(&s.world.Works[o.Unit.Work], o.Form).Definition]
+	return s.isFreeInAll(s.needOf(d, s.reprieving().countsOf(o, d)))
 }
 
 // noteStarted takes note of the first start that claims, or asks device memory: placing such anew may free

@@ -11,14 +11,66 @@ import (
 
 // endsRights says whether with a unit back those who have reclaimed, or for whom others have moved, would be beyond the
 // lines of their right (R1, C5), and the units that they took are still out, or elsewhere.
-func (s reprieving) endsRights(o *cluster.OutUnit) bool {
+func (s reprieving) endsRights(o *cluster.OutUnit) (bool, error) {
 	rights, takings := s.world.Booking().RightsIn()
 	for i, one := range rights {
 		if one.Pool == s.index && s.crossesWith(one, takings[i], o) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	if s.world.Works[o.Unit.Work].Status != cluster.Failed {
+		return false, nil
+	}
+	return s.narrows(rights, takings, o)
+}
+
+// narrows says whether the capacity is divided so with a workload back that would have ended for good, and taken its
+// demand along (S6), that a queue is beyond the line of a right within which it is as long as that is out.
+func (s reprieving) narrows(rights []cluster.Right, takings [][]int32, o *cluster.OutUnit) (narrows bool, err error) {
+	if !freeStarts(s).isEnoughFree(o) {
+		return false, nil // nor does it come back
+	}
+	var held []heldLine
+	for i, one := range rights {
+		if start := s.firstExercised(takings[i], o); one.Pool == s.index && start >= 0 {
+			held = s.appendHeld(held, one, start, o)
+		}
+	}
+	if len(held) == 0 {
+		return false, nil
+	}
+	err = s.preempting().dividedWith([]int32{o.Unit.Work}, o.Status, func() {
+		narrows = slices.ContainsFunc(held, func(h heldLine) bool { return h.use > s.lineOf(h.code, h.queue, h.resource) })
+	})
+	return narrows, err
+}
+
+// A heldLine is the line of a right of a queue, and what that uses with a unit back.
+type heldLine struct {
+	code            cluster.Code
+	queue, resource int32
+	use             int64
+}
+
+// appendHeld appends the lines of a right by which a start was made within which its queues are.
+func (s reprieving) appendHeld(held []heldLine, r cluster.Right, start int32, o *cluster.OutUnit) []heldLine {
+	p := s.pool
+	for q := r.Leaf; q >= 0; q = p.Parent[q] {
+		for _, a := range p.Definitions[r.Definition].Demand {
+			use, within := s.useBy(r.Code, q, start, a)
+			if !within {
+				continue
+			}
+			if under(p, o.Unit.Leaf, q) {
+				use += o.Unit.Charge.Of(a.Resource)
+			}
+			held = append(held, heldLine{r.Code, q, a.Resource, use})
+		}
+		if q == r.Subtree {
+			break
+		}
+	}
+	return held
 }
 
 // mayNotRunOn says whether a workload of which all that ran has gone starts anew, beyond its lines, and does not
@@ -147,23 +199,28 @@ func (s reprieving) crossesWith(r cluster.Right, takings []int32, o *cluster.Out
 	return false
 }
 
-// crosses says whether a queue is within its line of what is asked, and with more is not: what has
-// started after the start that had the right may be beyond the line (Q4).
+// crosses says whether a queue is within its line of what is asked, and with more is not.
 func (s reprieving) crosses(code cluster.Code, q, start int32, asks, more quota.Amounts) bool {
-	p := s.pool
 	for _, a := range asks {
-		if int(a.Resource) >= p.Plain || !p.Divided[a.Resource] || a.Value == 0 {
-			continue
-		}
-		line, use := s.lineOf(code, q, a.Resource), p.Tree.Use(int(q), int(a.Resource))
-		if use > line {
-			use -= s.startedIn(q, a.Resource, func(commit int32) bool { return commit > start })
-		}
-		if use <= line && use+more.Of(a.Resource) > line {
+		if use, within := s.useBy(code, q, start, a); within && use+more.Of(a.Resource) > s.lineOf(code, q, a.Resource) {
 			return true
 		}
 	}
 	return false
+}
+
+// useBy is what a queue uses of what is asked, and says whether that is within its line: what has
+// started after the start that had the right may be beyond the line (Q4).
+func (s reprieving) useBy(code cluster.Code, q, start int32, a quota.Amount) (use int64, within bool) {
+	p := s.pool
+	if int(a.Resource) >= p.Plain || !p.Divided[a.Resource] || a.Value == 0 {
+		return 0, false
+	}
+	line, use := s.lineOf(code, q, a.Resource), p.Tree.Use(int(q), int(a.Resource))
+	if use > line {
+		use -= s.startedIn(q, a.Resource, func(commit int32) bool { return commit > start })
+	}
+	return use, use <= line
 }
 
 // startedIn is what of a queue's use of a resource has started in this solve, by the starts that count.
