@@ -298,20 +298,26 @@ func (s admitting) chargeOf(p *promise) quota.Amounts {
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
 // before another.
 func (s admitting) admittedIn(from, until int64, f *cluster.Form, asks quota.Amounts, whose func(*promise) bool) bool {
-	times := []int64{from}
-	for _, other := range s.promises.list {
-		if other.at > from && other.at < until && whose(other) {
-			times = append(times, other.at)
-		}
-	}
 	ok := true
-	for _, at := range times {
+	for _, at := range s.moments(from, until, whose) {
 		s.during(at, whose, func() {
 			_, fits := s.pool.Tree.Check(int(f.Queue), asks, f.NonPreemptible)
 			ok = ok && fits
 		})
 	}
 	return ok
+}
+
+// moments are a time, and those until another at which a promise begins that is named, in time.
+func (s admitting) moments(from, until int64, whose func(*promise) bool) []int64 {
+	times := []int64{from}
+	for _, other := range s.promises.list {
+		if other.at > from && other.at < until && whose(other) {
+			times = append(times, other.at)
+		}
+	}
+	slices.Sort(times)
+	return times
 }
 
 // admittedUntil says whether the queues let a promise in that binds, at its own time, where
