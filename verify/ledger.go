@@ -112,18 +112,16 @@ func (l *ledger) set(k int, in bool) {
 }
 
 // outOfBounds says which bounds of its queue, and those above it, a promise breaks when it begins, beside those
-// that are in a ledger and do not go when its time comes.
-func (v *promising) outOfBounds(l *ledger, p *promised) (list []objection) {
+// that are in a ledger and do not go when its time comes, nor have gone for others that are in use then: of these
+// those of one workload besides do not, 0 is none.
+func (v *promising) outOfBounds(l *ledger, p *promised, besides int) (list []objection) {
 	if p.entry == noEntry {
 		return nil
 	}
-	var gone []int
-	for _, n := range p.nodes {
-		for i := range v.stands[n] {
-			if one := &v.stands[n][i]; one.entry != noEntry && l.in[one.entry] && p.isServedBy(one) {
-				l.set(one.entry, false)
-				gone = append(gone, one.entry)
-			}
+	gone := v.serve(l, p, 0)
+	for _, other := range v.list {
+		if other != p && !other.gathers && other.entry != noEntry && l.in[other.entry] && other.from <= p.from && other.to > p.from {
+			gone = append(gone, v.serve(l, other, besides)...)
 		}
 	}
 	was := l.in[p.entry]
@@ -139,6 +137,21 @@ func (v *promising) outOfBounds(l *ledger, p *promised) (list []objection) {
 		l.set(k, true)
 	}
 	return list
+}
+
+// serve has those leave a ledger who go when the time of a promise comes, but for one workload, 0 is none; it returns
+// their entries.
+func (v *promising) serve(l *ledger, p *promised, but int) (gone []int) {
+	for _, n := range p.nodes {
+		for i := range v.stands[n] {
+			one := &v.stands[n][i]
+			if one.entry != noEntry && l.in[one.entry] && (but == 0 || one.workload.waitedFor != but) && p.isServedBy(one) {
+				l.set(one.entry, false)
+				gone = append(gone, one.entry)
+			}
+		}
+	}
+	return gone
 }
 
 // running is how many workloads of the ledger count as running in a queue.
@@ -187,7 +200,7 @@ func (v *promising) letIn() {
 		case p.gathers:
 			p.objections = v.besideUsed(p, func(one *standing) bool { return one.workload == p.workload })
 		default:
-			p.objections = v.outOfBounds(l, p)
+			p.objections = v.outOfBounds(l, p, 0)
 		}
 	}
 }
@@ -198,5 +211,5 @@ func (v *promising) besideUsed(p *promised, stands func(*standing) bool) []objec
 	l.counts = func(w *verifiedWorkload) bool {
 		return !slices.ContainsFunc(w.source.Tasks, func(t allot.Task) bool { return t.Phase != allot.Terminating })
 	}
-	return v.outOfBounds(l, p)
+	return v.outOfBounds(l, p, 0)
 }

@@ -211,7 +211,7 @@ func (v *promising) promisedBy(at string, r *allot.PlannedReservation, w *verifi
 	if gathers {
 		to = forever
 	}
-	beyond := !r.Promise.Entitled || w.source.Reserved != nil && w.source.Reserved.Form == r.Promise.Form && v.isOverLine(w, w)
+	beyond := !r.Promise.Entitled || v.isOverLine(&r.Promise, w, w)
 	return &promised{path: at, source: r, workload: w, form: f, from: from, to: to, since: w.waitingSince(v.at), gathers: gathers, beyond: beyond, entry: noEntry}
 }
 

@@ -293,7 +293,7 @@ func (v *promising) mayYield(at string, r *allot.PlannedReservation, w, to *veri
 	case to == nil || to == w:
 		v.fail(at, ruleNames, "it yields to %q", r.Cause.Workload)
 		return
-	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || len(to.source.Tasks) > 0 || v.isOverLine(w, to) || v.couldNotBe(was):
+	case was.Form < 0 || was.Form >= len(w.forms) || !was.Entitled || len(to.source.Tasks) > 0 || v.isOverLine(was, w, to) || v.couldNotBe(was):
 		return
 	}
 	mine, other := w.forms[was.Form].queue, to.forms[to.form].queue
@@ -342,7 +342,7 @@ func (v *promising) mayReclaim(one, other *verifiedWorkload) bool {
 		return false
 	}
 	for q := victim.queue; q != nil && !q.above(f.queue); q = q.parent {
-		for resource, amount := range v.asksOf(other) { // one that is over is enough: order cannot matter
+		for resource, amount := range v.asksOf(other.source.Reserved, other) { // one that is over is enough: order cannot matter
 			key := verifiedKey{resource, ""}
 			if amount > 0 && q.used(key).all+amount > v.line(q, key, false) {
 				return true
@@ -414,17 +414,17 @@ func (v *promising) keptOf(w *verifiedWorkload) *promised {
 }
 
 // isOverLine says whether a workload that waits is beyond its entitlement by now beside all that has a
-// place but one, whatever it was when something was promised: in strict orders the first starts beyond
+// place but one, whatever it was promised as: in strict orders the first starts beyond
 // it, and makes way for what is within its own (Q4, R1). So it is where it asks what another
 // queue keeps from lending (Q5). Where shares were others before nothing can be told (M5).
-func (v *promising) isOverLine(w, but *verifiedWorkload) bool {
-	f, own := &w.forms[w.source.Reserved.Form], but.forms[but.form].queue
+func (v *promising) isOverLine(as *allot.Promise, w, but *verifiedWorkload) bool {
+	f, own := &w.forms[as.Form], but.forms[but.form].queue
 	if f.queue.pool.ends || slices.ContainsFunc(v.plan.Pending, func(p allot.Pending) bool {
 		return p.Workload == w.source.ID && slices.ContainsFunc(p.Reasons, func(r allot.Reason) bool { return r.Code == allot.KeptFromLending })
 	}) {
 		return true
 	}
-	asks := v.asksOf(w)
+	asks := v.asksOf(as, w)
 	held := v.chargedNow(but)
 	for q := f.queue; q != nil; q = q.parent {
 		for resource, amount := range asks { // one that is over is enough: order cannot matter
@@ -441,10 +441,10 @@ func (v *promising) isOverLine(w, but *verifiedWorkload) bool {
 	return false
 }
 
-// asksOf is what a workload asks of each resource by what it had been promised.
-func (v *promising) asksOf(w *verifiedWorkload) map[string]int64 {
-	f, asks := &w.forms[w.source.Reserved.Form], make(map[string]int64)
-	for _, t := range w.source.Reserved.Tasks {
+// asksOf is what a workload asks of each resource by what is promised to it.
+func (v *promising) asksOf(as *allot.Promise, w *verifiedWorkload) map[string]int64 {
+	f, asks := &w.forms[as.Form], make(map[string]int64)
+	for _, t := range as.Tasks {
 		if set := f.set(t.PodSet); set >= 0 {
 			request := &f.PodSets[set].Request
 			asks[allot.GPU] += chargedGPU(request.GPU, f.queue.pool)

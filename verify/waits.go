@@ -378,7 +378,7 @@ func (w *waiting) letsIn(then *moment, besides int) bool {
 	if then.used == nil {
 		return len(w.outOfBounds(w.ledgerOf(func(one *standing) bool {
 			return one.form.queue.pool == w.pool && w.stays(one.workload, then, besides)
-		}, func(other *promised) bool { return then.has(other) && other.to > then.at }), w.p)) == 0
+		}, func(other *promised) bool { return then.has(other) && other.to > then.at }), w.p, besides)) == 0
 	}
 	var changed []int
 	if besides > 0 {
@@ -393,7 +393,7 @@ func (w *waiting) letsIn(then *moment, besides int) bool {
 			}
 		}
 	}
-	objections := w.outOfBounds(then.used, w.p)
+	objections := w.outOfBounds(then.used, w.p, besides)
 	for _, k := range changed {
 		then.used.set(k, w.uses(k, then, 0))
 	}

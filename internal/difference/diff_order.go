@@ -91,10 +91,10 @@ func cheapest(moves []int32, cost []int64) int32 {
 // it was within its entitlement (R1).
 func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	moves := slices.Clone(d.Actions[from:to])
-	order, cut := w.orderMoves(moves)
+	order, cut := w.orderMoves(d, moves)
 	for at := breaksUp(w.World, d, moves, cut); at >= 0; at = breaksUp(w.World, d, moves, cut) {
 		moves = joined(w.World, d, moves, at)
-		order, cut = w.orderMoves(moves)
+		order, cut = w.orderMoves(d, moves)
 	}
 	if len(cut) == 0 && len(order) == to-from { // as mostly
 		for n, i := range order {
@@ -115,8 +115,9 @@ func (w Difference) cutCircles(d *cluster.Decision, from, to int) {
 	d.Actions = slices.Concat(d.Actions[:from], leaves, rest, first, starts, later)
 }
 
-// orderMoves says in which order moves go, and which of them are cut.
-func (w Difference) orderMoves(moves []cluster.Action) (order, cut []int32) {
+// orderMoves says in which order moves go, and which of them are cut. One waits for those that leave its nodes: of a
+// workload that it waits for what moves may leave others alone, as what it waits for has gone before all moves.
+func (w Difference) orderMoves(d *cluster.Decision, moves []cluster.Action) (order, cut []int32) {
 	of := make(map[int32][]int32, len(moves))
 	for i := range moves {
 		of[moves[i].Work] = append(of[moves[i].Work], int32(i))
@@ -126,7 +127,7 @@ func (w Difference) orderMoves(moves []cluster.Action) (order, cut []int32) {
 		a := &moves[i]
 		for _, other := range a.After {
 			for _, at := range of[other] {
-				if other != a.Work {
+				if other != a.Work && leavesNodeOf(d, &moves[at], a) {
 					waits[i] = append(waits[i], at)
 				}
 			}
@@ -134,6 +135,13 @@ func (w Difference) orderMoves(moves []cluster.Action) (order, cut []int32) {
 		cost[i] = w.costToLeave(a)
 	}
 	return sequence(waits, cost)
+}
+
+// leavesNodeOf says whether a move leaves a node on which another one comes to a place.
+func leavesNodeOf(d *cluster.Decision, one, other *cluster.Action) bool {
+	return slices.ContainsFunc(goneBy(d, one), func(gone cluster.TaskPlace) bool {
+		return slices.ContainsFunc(d.Placed[other.From:other.To], func(to cluster.TaskPlace) bool { return to.Node == gone.Node })
+	})
 }
 
 // breaksUp is a move that is cut of a workload of which more moves, and which has less than its minimum without what

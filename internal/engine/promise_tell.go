@@ -14,33 +14,60 @@ import (
 
 // causeOf is why a promise cannot be kept at its time: a node or device of it is lost, who was
 // to make way for it overruns, one to whom it yields has its places, its queue does not let
-// it in any more, or something else has changed.
+// it in any more, or something else has changed. It is nobody who makes way for it (B4).
 func (s telling) causeOf(p *promise, was int64) *cluster.Verdict {
-	w := s.world
-	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
-	f := w.FormOf(&w.Works[p.work], p.form)
-	switch {
-	case p.lost || s.isClosed(p):
-		v.Code = cluster.PlaceGone
-	case s.binds(f, s.chargeOf(p)) && !s.admittedIn(was, s.promises.profile.Round(cluster.TimeAfter(was, p.duration)), f, s.chargeOf(p), func(other *promise) bool { return other != p }):
-		s.during(was, func(other *promise) bool { return other != p }, func() {
-			if shortfalls := s.pool.Tree.Shortfalls(nil, int(f.Queue), s.chargeOf(p), f.NonPreemptible); len(shortfalls) > 0 {
-				v = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, shortfalls[0])
-			}
-		})
-	case was < w.Now && s.stillLeaving(p.overlaps) != cluster.None:
-		v.Code, v.Workload = cluster.Overruns, s.stillLeaving(p.overlaps)
-	default:
-		if by, overruns := s.inTheWay(p, was); by != cluster.None {
-			v.Code, v.Workload = cluster.Yields, by
-			if overruns {
-				v.Code = cluster.Overruns
-			}
-		} else if by := s.stillLeaving(func(node int32, _ uint64) bool { return p.usesNode(node) }); was < w.Now && by != cluster.None { // it may have what else of the node is asked
-			v.Code, v.Workload = cluster.Overruns, by
-		}
+	lifted := s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
+	v := s.causeBeside(p, was)
+	for _, other := range lifted {
+		s.hold(other)
 	}
 	return &v
+}
+
+// causeBeside is causeOf beside all that is held.
+func (s telling) causeBeside(p *promise, was int64) cluster.Verdict {
+	v := cluster.NewVerdict(cluster.PromiseChanged, p.form, s.index)
+	if p.lost || s.isClosed(p) {
+		v.Code = cluster.PlaceGone
+		return v
+	}
+	if short, some := s.shortIn(p, was); some {
+		return short
+	}
+	if by := s.stillLeaving(p.overlaps); was < s.world.Now && by != cluster.None {
+		v.Code, v.Workload = cluster.Overruns, by
+		return v
+	}
+	if by, overruns := s.inTheWay(p, was); by != cluster.None {
+		v.Code, v.Workload = cluster.Yields, by
+		if overruns {
+			v.Code = cluster.Overruns
+		}
+	} else if by := s.stillLeaving(func(node int32, _ uint64) bool { return p.usesNode(node) }); was < s.world.Now && by != cluster.None { // it may have what else of the node is asked
+		v.Code, v.Workload = cluster.Overruns, by
+	}
+	return v
+}
+
+// shortIn is what the queues of a promise lack for it from a time on, the first time that they lack anything.
+func (s telling) shortIn(p *promise, from int64) (v cluster.Verdict, some bool) {
+	f, asks := s.world.FormOf(&s.world.Works[p.work], p.form), s.chargeOf(p)
+	if !s.binds(f, asks) {
+		return v, false
+	}
+	others := func(other *promise) bool { return other != p }
+	until := s.promises.profile.Round(cluster.TimeAfter(from, p.duration))
+	for _, at := range s.moments(from, until, others) {
+		s.during(at, others, func() {
+			if short := s.pool.Tree.Shortfalls(nil, int(f.Queue), asks, f.NonPreemptible); len(short) > 0 {
+				v, some = s.diagnosis().shortfall(question{definition: f.Definition, queue: f.Queue, form: p.form}, short[0]), true
+			}
+		})
+		if some {
+			break
+		}
+	}
+	return v, some
 }
 
 // finally is the cause that was found when a promise became later, or went, or nil. Where something overran only in

@@ -173,23 +173,37 @@ func (s admitting) during(at int64, whose func(*promise) bool, do func()) {
 		}
 		return 1
 	})
-	if s.promises.seeking == 0 || !s.behind().some() {
+	if !s.behind().some() {
 		uses = uses[:over]
 	}
 	for i := range uses {
 		one := &uses[i]
 		own := one.work == s.promises.seeking-1 && one.node == cluster.None // it counts as long as what completes it is there
-		if (i < over || slices.Contains(one.behind, s.promises.seeking-1)) && !own && !gone.has(one) {
+		if (i < over || s.hasGone(one, at, whose)) && !own && !gone.has(one) {
 			_ = tree.Release(int(one.leaf), one.charge, one.nonPreemptible) // it was charged
 		}
 	}
 	for _, p := range s.promises.list {
-		if p.at <= at && s.until(p) > at && len(s.promises.profile.Held(p.work)) > 0 && whose(p) {
+		if s.isInUse(p, at) && whose(p) {
 			f := s.world.FormOf(&s.world.Works[p.work], p.form)
 			_ = tree.Charge(int(f.Queue), s.chargeOf(p), f.NonPreemptible) // Check bounds every sum
 		}
 	}
 	do()
+}
+
+// isInUse says whether a promise that is held is in use at a time.
+func (s admitting) isInUse(p *promise, at int64) bool {
+	return p.at <= at && s.until(p) > at && len(s.promises.profile.Held(p.work)) > 0
+}
+
+// hasGone says whether what stands behind others goes for whom a time is sought, or has gone at a time for one of those
+// that are named and in use then (B6): its queue is charged for that one.
+func (s admitting) hasGone(one *ended, at int64, whose func(*promise) bool) bool {
+	return slices.ContainsFunc(one.behind, func(work int32) bool {
+		p := s.promises.byWork[work]
+		return work == s.promises.seeking-1 || p != nil && !p.gathers && s.isInUse(p, at) && whose(p)
+	})
 }
 
 // binds says whether quotas or limits could keep a promise out at any time: not where it is
@@ -298,20 +312,26 @@ func (s admitting) chargeOf(p *promise) quota.Amounts {
 // admittedIn says whether a queue lets something in at a time and whenever a promise begins
 // before another.
 func (s admitting) admittedIn(from, until int64, f *cluster.Form, asks quota.Amounts, whose func(*promise) bool) bool {
-	times := []int64{from}
-	for _, other := range s.promises.list {
-		if other.at > from && other.at < until && whose(other) {
-			times = append(times, other.at)
-		}
-	}
 	ok := true
-	for _, at := range times {
+	for _, at := range s.moments(from, until, whose) {
 		s.during(at, whose, func() {
 			_, fits := s.pool.Tree.Check(int(f.Queue), asks, f.NonPreemptible)
 			ok = ok && fits
 		})
 	}
 	return ok
+}
+
+// moments are a time, and those until another at which a promise begins that is named, in time.
+func (s admitting) moments(from, until int64, whose func(*promise) bool) []int64 {
+	times := []int64{from}
+	for _, other := range s.promises.list {
+		if other.at > from && other.at < until && whose(other) {
+			times = append(times, other.at)
+		}
+	}
+	slices.Sort(times)
+	return times
 }
 
 // admittedUntil says whether the queues let a promise in that binds, at its own time, where
