@@ -57,10 +57,7 @@ func (j chainJudge) judge() {
 		v.failAt(x.at, ruleActionReason, "the first of the chain is told otherwise than the reason")
 	}
 	if s := r.Subtrees; s != nil {
-		held := amountIn(x.charged, verifiedKey{r.Resource, r.Class})
-		if lost := s.Victim.Before - s.Victim.After; held == 0 || lost != held && (lost <= 0 || lost > held || !x.source.inUnits(x.action)) {
-			v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, r.Resource, x.action.Workload, held)
-		}
+		victimLoses(v, x, s.Victim, verifiedKey{r.Resource, r.Class})
 	}
 }
 

@@ -177,10 +177,7 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		v.failAt(x.at, ruleOver, "%q holds no %s", x.action.Workload, key.resource)
 		return
 	}
-	// One action may tell of several units, some of them taken for others.
-	if lost := victim.Before - victim.After; lost != held && (lost <= 0 || lost > held || !x.source.inUnits(x.action)) {
-		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, key.resource, x.action.Workload, held)
-	}
+	victimLoses(v, x, victim, key)
 	got, start := preemptor.After-preemptor.Before, int64(0)
 	for i := range gains {
 		amount := amountIn(gains[i].charged, key)
@@ -199,6 +196,17 @@ func (v *verifier) sidesChange(x *verifiedVictim, gains []verifiedGain, f *verif
 		return
 	}
 	v.failAt(x.at, ruleActionReason, "the preemptor's side grows by %d %s, and %q takes %d", got, key.resource, x.action.Reason.Workload, start)
+}
+
+// victimLoses checks what a reason tells that the side of a victim loses against what that holds. It loses all of it but
+// where the action tells of several units, some of them taken for others, or goes along with a minimum (M6) of which
+// something may stay, or come back.
+func victimLoses(v *verifier, x *verifiedVictim, side allot.Subtree, key verifiedKey) {
+	held, lost := amountIn(x.charged, key), side.Before-side.After
+	inPart := x.source.inUnits(x.action) || amountIn(chargesAt(v, &x.source.forms[x.action.Form], x.places), key) == 0
+	if held == 0 || lost != held && (lost <= 0 || lost > held || !inPart) {
+		v.failAt(x.at, ruleActionReason, "the victim's side loses %d %s, and %q holds %d", lost, key.resource, x.action.Workload, held)
+	}
 }
 
 // asksClass says whether the form could land in the class, and its queue gives a quota for
