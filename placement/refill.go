@@ -6,7 +6,7 @@ import "math/bits"
 // of a device, or of the tasks that it may have. Where that is not so a task that no node took then finds
 // none that takes it now. Many changes are not looked at, and may leave more.
 func (m Mark) LeavesMore(x *Index) bool {
-	const many = 64
+	const many = 16
 	if x.now != nil {
 		x = x.now
 	}
@@ -39,7 +39,12 @@ func hasMore(x *Index, entries []entry, of *entry) bool {
 		return true
 	}
 	for _, a := range sh.amounts {
-		if netOf(entries, v, func(e *entry) int64 { return x.shapes[e.shape].amounts.Of(a.Resource) }) > 0 {
+		if netOf(entries, v, func(e *entry) int64 {
+			if e.shape == of.shape {
+				return a.Value
+			}
+			return x.shapes[e.shape].amounts.Of(a.Resource)
+		}) > 0 {
 			return true
 		}
 	}
