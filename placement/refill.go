@@ -32,45 +32,47 @@ func (m Mark) LeavesMore(x *Index) bool {
 func hasMore(x *Index, entries []entry, of *entry) bool {
 	v := of.place.Node
 	sh, l := x.shapes[of.shape], &x.layouts[x.nodes[v].layout]
-	if x.slots[v].tasks < noCap && netOf(entries, v, func(*entry) int64 { return 1 }) > 0 {
+	if x.slots[v].tasks < noCap && netOf(entries, v, func(e *entry) int64 { return e.tasks() }) < 0 {
 		return true
 	}
-	if sh.count == 0 && x.slots[v].cpuOnly < noCap && netOf(entries, v, func(e *entry) int64 { return b2i(x.shapes[e.shape].count == 0) }) > 0 {
+	if sh.count == 0 && x.slots[v].cpuOnly < noCap && netOf(entries, v, func(e *entry) int64 {
+		if x.shapes[e.shape].count > 0 {
+			return 0
+		}
+		return e.tasks()
+	}) < 0 {
 		return true
 	}
 	for _, a := range sh.amounts {
 		if netOf(entries, v, func(e *entry) int64 {
 			if e.shape == of.shape {
-				return a.Value
+				return e.tasks() * a.Value
 			}
-			return x.shapes[e.shape].amounts.Of(a.Resource)
-		}) > 0 {
+			return e.tasks() * x.shapes[e.shape].amounts.Of(a.Resource)
+		}) < 0 {
 			return true
 		}
 	}
 	for left := of.place.Devices; left != 0; left &= left - 1 {
 		d := bits.TrailingZeros64(left)
-		if netOf(entries, v, func(e *entry) int64 { return int64(e.place.Devices>>d&1) * x.shapes[e.shape].units(l, d) }) > 0 {
+		if netOf(entries, v, func(e *entry) int64 { // of tasks that were taken together each has devices of its own
+			return -signOf(e.tasks()) * int64(e.place.Devices>>d&1) * x.shapes[e.shape].units(l, d)
+		}) < 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// netOf is how much more is free on a node after the changes of which each takes so much, or gives it back.
-func netOf(entries []entry, v int32, amount func(*entry) int64) (sum int64) {
+// netOf is how much less is free on a node after the changes, of which each takes so much or, below 0, gives it back.
+func netOf(entries []entry, v int32, takes func(*entry) int64) (sum int64) {
 	for i := range entries {
 		if e := &entries[i]; e.place.Node == v {
-			sum -= int64(e.what.running) * amount(e)
+			sum += takes(e)
 		}
 	}
 	return sum
 }
 
-// b2i is 1 of what is so.
-func b2i(is bool) int64 {
-	if is {
-		return 1
-	}
-	return 0
-}
+// tasks is how many tasks a change has run; below 0 they have gone.
+func (e *entry) tasks() int64 { return int64(e.what.running) }

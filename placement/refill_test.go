@@ -43,6 +43,14 @@ func TestLeavesMore(t *testing.T) {
 				return
 			}
 			shape := shapes[random.IntN(len(shapes))]
+			if place, ok := x.Find(shapes[3], Default); ok && random.IntN(3) == 0 { // two tasks of a device each
+				if err := TakeTogether(x, shapes[2], place, 2); err != nil {
+					t.Fatal(err)
+				}
+				first := place.Devices & -place.Devices
+				there = append(there, task{shapes[2], Place{Node: place.Node, Devices: first}}, task{shapes[2], Place{Node: place.Node, Devices: place.Devices &^ first}})
+				return
+			}
 			if place, ok := x.Find(shape, Default); ok && x.Take(shape, place) == nil {
 				there = append(there, task{shape, place})
 			}
