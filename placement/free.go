@@ -37,10 +37,7 @@ func FreeOf(x *Index, set, res int32) int64 {
 
 // sumOver is the sum over a set, brought up to date.
 func sumOver(x *Index, set int32) *freeSum {
-	sum := x.freeAll
-	if set >= 0 {
-		sum = x.frees[set]
-	}
+	sum := x.frees[set]
 	if sum == nil {
 		sum = &freeSum{
 			huge:  true,
@@ -49,9 +46,7 @@ func sumOver(x *Index, set int32) *freeSum {
 		for i := range x.kinds {
 			sum.count(&x.kinds[i], set)
 		}
-		if x.frees[set] = sum; set < 0 {
-			x.freeAll = sum
-		}
+		x.frees[set] = sum
 	}
 	if sum.huge || x.moved.written-sum.read > uint64(len(x.moved.entries)) {
 		x.sumAnew(sum)

@@ -59,7 +59,6 @@ type Index struct {
 	opened   ring               // those, and nodes of which an unused device became shared
 	moved    ring               // nodes of which anything has changed
 	frees    map[int32]*freeSum // by set, see Free
-	freeAll  *freeSum           // that of every node, once it was asked for
 
 	journal journal
 	// release is what is releasing and claimed, nil where nothing is; now is, of the

@@ -114,7 +114,7 @@ func (r *release) newAfter(x *Index) *Index {
 	y := *x
 	y.now, y.release, y.scorer, y.journal = x, nil, nil, journal{}
 	y.nodes, y.free, y.left = slices.Clone(x.nodes), slices.Clone(x.free), slices.Clone(x.left)
-	y.rankings, y.frees, y.freeAll = newRankings(x.resources), map[int32]*freeSum{}, nil
+	y.rankings, y.frees = newRankings(x.resources), map[int32]*freeSum{}
 	y.grown, y.opened, y.moved = newRing(len(x.nodes)), newRing(len(x.nodes)), newRing(len(x.nodes))
 	y.teams, y.shapes, y.domains = nil, nil, x.domains.afresh()
 	for i := range x.teams {
