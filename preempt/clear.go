@@ -73,8 +73,12 @@ func clearOnce(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind
 func (t *taking) fill(candidates []UnitID, before []int64) bool {
 	r, a := t.room, t.ask
 	picker := r.newPicker(t, candidates, a.inStanding)
-	for !t.enough(before) {
-		if a.mode == Preempt && len(a.place) > 0 && len(t.list.ids) > 0 && t.starts() {
+	for {
+		starts := t.starts()
+		if starts && (a.mode != Preempt || r.bounded(a, before)) {
+			return true
+		}
+		if starts && len(a.place) > 0 && len(t.list.ids) > 0 {
 			if a.fromAnywhere {
 				return t.release(before)
 			}
@@ -82,7 +86,6 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 		}
 		id := picker.next()
 		if id < 0 {
-			starts := t.starts()
 			a.allGone = !starts && a.mode == Preempt && t.list.kind == inOrder && t.fit.rooms != nil && !a.relocates()
 			return starts && t.release(before)
 		}
@@ -92,7 +95,6 @@ func (t *taking) fill(candidates []UnitID, before []int64) bool {
 		t.take(id) // what cannot go with all above it stays
 		picker.took()
 	}
-	return true
 }
 
 // fillByOne takes the first that is enough by itself, with what is above it in
