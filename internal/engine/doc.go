@@ -57,7 +57,9 @@
 // the same solve, or evict the other for them in the next: two evictions, work lost twice, and nothing gained. There M5
 // holds and not B6: it is not evicted, and the promise waits for it, which is told as an overrun. So the promise has a
 // time that can be kept, and what runs goes on. Nor is a workload evicted for one beyond its entitlement whose start
-// would give a third a right to what ran (M9); that is tried as any start is.
+// would give a third a right to what ran (M9); that is tried as any start is. A promise whose time has come and whose
+// start would give one is put off until something else has ended. In each turn of its workload it is laid as if it were
+// not, so that the same is asked again, and as it was if that may still not start (promise_order.go).
 //
 // What a promise becomes is told beside the actions, in promise_tell.go. [Foresee] lays each workload that
 // waits so, and starts none (B10).
