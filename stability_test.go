@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
@@ -30,27 +29,17 @@ func TestStability(t *testing.T) {
 	}
 }
 
-// knownGap is how many solves there are for one that may break a law: what is
-// known to be amiss, and told in ARCHITECTURE.md, is rarer than that. No solve
-// may come to no rest.
-const knownGap = 5000
-
-// tellFailures tells what broke, and says whether it is no more than is known.
+// tellFailures tells what broke, and says whether nothing did. No solve may break a law (M5).
 func tellFailures(t *testing.T, failures []*failure, total *stabilityStats) bool {
-	for i, f := range failures {
-		if i < 3 || strings.Contains(f.broken.Error(), "stopped") {
-			t.Log(f.report())
-		}
-		if strings.Contains(f.broken.Error(), "stopped") {
-			t.Errorf("a solve came to no rest")
-		}
+	const shown = 3
+	for _, f := range failures[:min(shown, len(failures))] {
+		t.Log(f.report())
 	}
 	t.Logf("%d of %d solves break a law", len(failures), total.solves)
-	if len(failures)*knownGap > total.solves {
-		t.Errorf("%d of %d solves break a law, more than 1 in %d", len(failures), total.solves, knownGap)
-		return false
+	if len(failures) > 0 {
+		t.Fail()
 	}
-	return true
+	return len(failures) == 0
 }
 
 // inParallel runs seeds until the budget has seen enough of what done counts, or

@@ -33,9 +33,8 @@ func TestTopologyLives(t *testing.T) {
 		}
 	}
 	total.log(t)
-	t.Logf("%d of %d solves break a law: %v", len(failures), total.solves, kinds)
-	if kinds["constraint"] > 0 || len(failures)*knownGap > total.solves {
-		t.Errorf("%d of %d solves break a law, %d a constraint", len(failures), total.solves, kinds["constraint"])
+	if len(failures) > 0 {
+		t.Errorf("%d of %d solves break a law: %v", len(failures), total.solves, kinds)
 	}
 	if total.lives >= 250 {
 		for feature, least := range map[string]int{ // each is judged by itself
