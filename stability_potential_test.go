@@ -353,6 +353,9 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 	if w.outprotected(leaf, before, after, protected) && slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return hurts(a) && a.Reason.Code != allot.Preempted }) {
 		return true
 	}
+	if slices.ContainsFunc(p.Actions, func(a allot.Action) bool { return hurts(a) && w.outpreempted(leaf, before, after, a.Reason) }) {
+		return true
+	}
 	for _, u := range before {
 		if slices.ContainsFunc(after, func(v *walkedUnit) bool { return v.name() == u.name() }) {
 			continue
@@ -368,6 +371,16 @@ func takesProtected(w *walker, leaf string, before, after []*walkedUnit, p *allo
 		}
 	}
 	return false
+}
+
+// outpreempted says whether what was reclaimed went, for the quota of one workload, to another of this leaf that preempts
+// that one within the leaf's line and is not itself within its quota. E7 lets it take what is better protected, of what runs
+// and of what has just started alike.
+func (w *walker) outpreempted(leaf string, before, after []*walkedUnit, why allot.Reason) bool {
+	byQuota, _ := w.walk(leaf, after)
+	last := walkedUnit{work: &allot.Workload{ID: why.Workload}}
+	preempts := slices.ContainsFunc(why.Chain, func(taker allot.Taker) bool { return taker.Code == allot.Preempted })
+	return preempts && !byQuota[last.name()] && w.staysWithin(leaf, before, after, why.Workload)
 }
 
 // outprotected says whether what the plan has started in the leaf is unprotected for nothing but units of lower
