@@ -122,12 +122,13 @@ func (s freeStarts) putDownAll(lifts []*lifted, largest bool) (bool, error) {
 }
 
 // putDown gives a lifted start new places, which it takes and charges, in the table
-// too; it reports whether there are any. What claimed may claim again.
+// too; it reports whether there are any. What claimed may claim again. For whom room was made stands on its own ground,
+// wherever it is placed (B9).
 func (s freeStarts) putDown(l *lifted) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[l.work]
 	f, d := w.FormOf(k, k.Current), w.Definition(k, k.Current)
-	if w.Room.IsPaidFor(l.commit) {
+	if len(p.Reserved) > 0 && s.madeRoom(l.commit) {
 		d = s.preempting().ownGround(l.work, k.Current)
 	}
 	unit := gang.Unit{Add: make([]int32, len(d.Sets))}
@@ -170,6 +171,11 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	}
 	w.Booking().Restart(l.work, seats)
 	return true, nil
+}
+
+// madeRoom says whether room was made for a start, if only by what has started in this solve as well and has cost nothing.
+func (s freeStarts) madeRoom(commit int32) bool {
+	return slices.ContainsFunc(s.world.Room.Takings, func(t cluster.Taking) bool { return t.Commit == commit && t.Preemptor >= 0 })
 }
 
 // restatusLifted makes it final that a lifted start waits again: its workload is what it is with what it holds without
