@@ -32,11 +32,12 @@ func (s gathering) mayGather(p *promise) (may bool, why *cluster.Verdict) {
 }
 
 // gather finds places for a promise without a time: those where least stands
-// now, of these where least work would be lost, in one of the domains in which the unit may be.
+// now, of these where least work would be lost, in one of the domains in which the unit may be. For what is left of a
+// gang and ends already, or is overdue, none are: nothing completes that at any time.
 func (s gathering) gather(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	p.at, p.duration, p.gathers, p.after = max(s.world.Now, 0), cluster.Never, true, int32(len(s.world.Room.Commits))
-	if !s.admitted(p) {
+	if p.at >= s.laying().goesBy(p) || !s.admitted(p) {
 		return false
 	}
 	nodes := [][]int32{nil}
