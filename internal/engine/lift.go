@@ -295,7 +295,8 @@ func (s freeStarts) placeOf(one *cluster.Seat) placement.Place {
 // something and what is promised to others has changed since its turn.
 
 // exchange has workloads that wait take the places of starts of this solve in their
-// queue that stand behind them in O1 and ask the same.
+// queue that stand behind them in O1 and ask the same. What was claimed and has moved is no such start: it was there
+// before, and nobody alike may take its place from it (S4, C1).
 func (s freeStarts) exchange() error {
 	w := s.world
 	all := s.replaced || len(w.Room.Takings) > 0
@@ -307,7 +308,7 @@ func (s freeStarts) exchange() error {
 	for c := range slices.Backward(w.Room.Commits) {
 		one := &w.Room.Commits[c]
 		k := &w.Works[one.Work]
-		if one.Kind == cluster.Resize || !s.isFree(int32(c)) || len(k.Others) > 0 ||
+		if one.Kind != cluster.Start || !s.isFree(int32(c)) || len(k.Others) > 0 ||
 			slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return t.Commit != int32(c) }) {
 			continue
 		}
