@@ -20,6 +20,14 @@ func (all *promises) gathers() bool {
 	return slices.ContainsFunc(all.list, func(p *promise) bool { return p.gathers })
 }
 
+// isGathered says whether a place is gathered for another than a workload: nothing else comes there, whoever stood where
+// (B8).
+func (s gathering) isGathered(i int32, place placement.Place) bool {
+	return slices.ContainsFunc(s.promises.list, func(p *promise) bool {
+		return p.gathers && s.isOfAnother(p, i) && p.overlaps(place.Node, place.Devices)
+	})
+}
+
 // mayGather says whether places may be gathered for a promise, as none are for others; why is that they would be too
 // many.
 func (s gathering) mayGather(p *promise) (may bool, why *cluster.Verdict) {
