@@ -271,10 +271,14 @@ func (p *pool) compileNode(node *Node) placement.Node {
 		name := p.resources[r+1].name
 		out.Capacity[r] = node.Capacity[name] - node.Foreign[name]
 	}
+	model := int32(none)
 	for d := range node.Devices {
 		device := &node.Devices[d]
+		if d == 0 || device.Model != node.Devices[d-1].Model { // most are of one
+			model = number(p.models, device.Model)
+		}
 		out.Devices[d] = placement.Device{
-			Model:     number(p.models, device.Model),
+			Model:     model,
 			Memory:    device.Memory,
 			Unhealthy: device.Unhealthy,
 			Foreign:   device.Foreign,

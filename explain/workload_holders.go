@@ -8,17 +8,11 @@ import (
 	"github.com/allotsched/allot/quota"
 )
 
-// A holderKey is a queue of a pool, and a resource as the asked pool numbers it. The
+// A heldBy is what is held in a queue of a resource as the asked pool numbers it. The queue's
 // pool is another where a node has changed pools under what runs on it (S7).
-type holderKey struct{ pool, queue, resource int32 }
-
-// A heldBy is a holder while it is added up; last are the worst standing of its
-// workloads, the worst first.
 type heldBy struct {
-	holderKey
-	held, nonPreemptible int64
-	works                int
-	last                 []int32
+	engine.Held
+	resource int32
 }
 
 // holders are the queues whose workloads hold what form at of workload waits waits for,
@@ -31,53 +25,32 @@ func (w *viewed) holders(waits int32, at int16, wanted []int32) []Holder {
 	usable, all := engine.UsableBy(w.World, waits, at), w.view.Holders(f.Pool)
 	var found []heldBy
 	for _, r := range wanted {
-		held, from := usable.Of(all, r), len(found)
-		for i := range all.Works {
-			one := &all.Works[i]
-			amount := held(one)
-			if amount == 0 {
-				continue
-			}
-			key := holderKey{one.Pool, one.Queue, r}
-			if last := len(found) - 1; last < from || found[last].holderKey != key {
-				found = append(found, heldBy{holderKey: key, last: make([]int32, 0, MostTold)})
-			}
-			found[len(found)-1].add(amount, one)
+		for _, held := range usable.HeldBy(all, r, MostTold) {
+			found = append(found, heldBy{held, r})
 		}
 	}
 	return w.toldHolders(f.Pool, found)
 }
 
-func (h *heldBy) add(amount int64, one *engine.Holder) {
-	h.held += amount
-	if one.NonPreemptible {
-		h.nonPreemptible += amount
-	}
-	if h.works++; h.works <= MostTold { // the worst standing come first
-		h.last = append(h.last, one.Work)
-	}
-}
-
 // toldHolders lists them by resource, the most first, then by queue.
 func (w *viewed) toldHolders(pool int32, found []heldBy) []Holder {
 	slices.SortFunc(found, func(a, b heldBy) int {
-		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(b.held, a.held),
-			cmp.Compare(a.pool, b.pool), cmp.Compare(a.queue, b.queue))
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(b.Amount, a.Amount), a.Leaf.Compare(b.Leaf))
 	})
 	var out []Holder
 	for i := range found {
 		h := &found[i]
-		own, name := w.Pools[h.pool], w.view.Resource(pool, h.resource)
-		q, r := int(h.queue), int(w.view.ResourceOf(h.pool, name))
+		own, name := w.Pools[h.Pool], w.view.Resource(pool, h.resource)
+		q, r := int(h.Queue), int(w.view.ResourceOf(h.Pool, name))
 		one := Holder{
-			Queue: w.view.QueueID(h.pool, h.queue), Resource: name,
-			Held: h.held, OfNonPreemptible: h.nonPreemptible, Workloads: h.works,
+			Queue: w.view.QueueID(h.Pool, h.Queue), Resource: name,
+			Held: h.Amount, OfNonPreemptible: h.NonPreemptible, Workloads: h.Works,
 			Quota:     bound(own.Tree.Quota(q, r)),
 			FairShare: own.Shares[q*own.Width+r].FairShare,
 			Used:      own.Tree.Use(q, r),
-			Last:      make([]string, len(h.last)),
+			Last:      make([]string, len(h.Worst)),
 		}
-		for at, i := range h.last {
+		for at, i := range h.Worst {
 			one.Last[at] = w.view.WorkloadID(i)
 		}
 		out = append(out, one)

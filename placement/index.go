@@ -118,7 +118,7 @@ func NewIndex(nodes []Node, resources int) (*Index, error) {
 		if err := validate(&nodes[i], resources); err != nil {
 			return nil, fmt.Errorf("placement: node %d: %w", i, err)
 		}
-		x.add(i, &nodes[i], layouts, kinds, near)
+		x.add(nodes, i, layouts, kinds, near)
 	}
 	x.free = slices.Clone(x.capacity)
 	x.every = newBitmap(n)
@@ -180,11 +180,17 @@ func validateLinks(n *Node) error {
 }
 
 // add appends node i, interning what it shares with others.
-func (x *Index) add(i int, n *Node, layouts, kinds map[string]int32, near []uint8) {
-	if near = near[:len(n.Devices)*len(n.Devices)]; !readNear(n, near) {
-		near = nil
+func (x *Index) add(nodes []Node, i int, layouts, kinds map[string]int32, near []uint8) {
+	n := &nodes[i]
+	l := int32(0)
+	if i > 0 && laidOutAlike(&nodes[i-1], n) { // most stand beside others of their make
+		l = x.nodes[i-1].layout
+	} else {
+		if near = near[:len(n.Devices)*len(n.Devices)]; !readNear(n, near) {
+			near = nil
+		}
+		l = intern(layouts, layoutKey(n.Devices, n.Parts, near), func() { x.layouts = append(x.layouts, newLayout(n.Devices, n.Parts, near)) })
 	}
-	l := intern(layouts, layoutKey(n.Devices, n.Parts, near), func() { x.layouts = append(x.layouts, newLayout(n.Devices, n.Parts, near)) })
 	k := kind{l, n.Class, slices.Clone(n.Sets), slices.Clone(n.Taints), n.Cordoned}
 	nd := &x.nodes[i]
 	*nd = node{

@@ -85,6 +85,13 @@ func layoutKey(devices []Device, parts []Part, near []uint8) string {
 	return string(key)
 }
 
+// laidOutAlike says whether two nodes have one layout as nothing that it follows from is otherwise.
+func laidOutAlike(a, b *Node) bool {
+	return slices.EqualFunc(a.Devices, b.Devices, func(c, d Device) bool {
+		return c.Model == d.Model && c.Memory == d.Memory && c.Switch == d.Switch && c.Socket == d.Socket
+	}) && slices.Equal(a.Links, b.Links) && slices.Equal(a.Parts, b.Parts)
+}
+
 // A kind is an equivalence class of nodes: what they have in common that decides,
 // together with labels, whether a shape is allowed there at all.
 type kind struct {

@@ -98,8 +98,9 @@ func (p *Pool) IsIn(set, position int32, devices uint64) bool {
 	})
 }
 
-// goesAlone tells by 1 which seats of a workload go, as people have reserved their places, while the others
-// stay, as those of them that run are a minimum (M6); where nothing goes, or all does with it, it tells 0 of each.
+// goesAlone tells by 1 which seats of a workload go, or have gone in this solve to wherever they are now, as people have
+// reserved the places that they had, while the others stay, as those of them that run are a minimum (M6); where nothing
+// goes, or all does with it, it tells 0 of each.
 func (w Booking) goesAlone(k *Work, d *Definition, seats []Seat) func(*Seat) int32 {
 	p := w.Pools[w.FormOf(k, k.Current).Pool]
 	none := func(*Seat) int32 { return 0 }
@@ -107,7 +108,7 @@ func (w Booking) goesAlone(k *Work, d *Definition, seats []Seat) func(*Seat) int
 		return none
 	}
 	goes := func(one *Seat) int32 {
-		if one.Origin >= 0 && w.IsReserved(k, &one.TaskPlace) {
+		if one.Origin >= 0 && w.IsReserved(k, &w.Holdings[one.Origin].TaskPlace) {
 			return 1
 		}
 		return 0

@@ -20,6 +20,14 @@ func (all *promises) gathers() bool {
 	return slices.ContainsFunc(all.list, func(p *promise) bool { return p.gathers })
 }
 
+// isGathered says whether a place is gathered for another than a workload: nothing else comes there, whoever stood where
+// (B8).
+func (s gathering) isGathered(i int32, place placement.Place) bool {
+	return slices.ContainsFunc(s.promises.list, func(p *promise) bool {
+		return p.gathers && s.isOfAnother(p, i) && p.overlaps(place.Node, place.Devices)
+	})
+}
+
 // mayGather says whether places may be gathered for a promise, as none are for others; why is that they would be too
 // many.
 func (s gathering) mayGather(p *promise) (may bool, why *cluster.Verdict) {
@@ -32,11 +40,12 @@ func (s gathering) mayGather(p *promise) (may bool, why *cluster.Verdict) {
 }
 
 // gather finds places for a promise without a time: those where least stands
-// now, of these where least work would be lost, in one of the domains in which the unit may be.
+// now, of these where least work would be lost, in one of the domains in which the unit may be. For what is left of a
+// gang and ends already, or is overdue, none are: nothing completes that at any time.
 func (s gathering) gather(p *promise) bool {
 	d := s.world.Definition(&s.world.Works[p.work], p.form)
 	p.at, p.duration, p.gathers, p.after = max(s.world.Now, 0), cluster.Never, true, int32(len(s.world.Room.Commits))
-	if !s.admitted(p) {
+	if p.at >= s.laying().goesBy(p) || !s.admitted(p) {
 		return false
 	}
 	nodes := [][]int32{nil}

@@ -110,12 +110,12 @@ func (h *homecoming) toFree(i int32, one *cluster.Seat) (home bool, err error) {
 	return true, cmp.Or(tree.Release(int(f.Queue), now, f.NonPreemptible), tree.Charge(int(f.Queue), there, f.NonPreemptible))
 }
 
-// takeHome takes a task that moves home if its old place is free.
+// takeHome takes a task that moves home if its old place is free, or one of devices alike on its node: the plan gives
+// these their names back, so that it is there for as long as in its old place.
 func (h *homecoming) takeHome(i int32, one *cluster.Seat) (home bool, err error) {
 	w, x, shape := h.solver.world, h.solver.pool.Index, h.shapeOf(i, one)
 	before, from, now := *one, w.Holdings[one.Origin].Where(), one.Place(w)
-	holds := h.solver.promising().sparing()
-	if err := holds.layAgain(); err != nil {
+	if err := h.solver.promising().layAgain(); err != nil {
 		return false, err
 	}
 	if err := x.Give(shape, now); err != nil {
@@ -123,24 +123,16 @@ func (h *homecoming) takeHome(i int32, one *cluster.Seat) (home bool, err error)
 	}
 	one.Node, one.Devices, one.Pipelined, one.Behind = from.Node, from.Devices, false, w.Holdings[one.Origin].Behind
 	old := one.Place(w)
-	mayStand := func(place placement.Place) bool {
-		until := endsForSure(one, w)
-		if place.Node == now.Node { // of which it takes nothing more
-			return !holds.isPromised(i, until, place.Node, place.Devices)
-		}
-		return holds.mayStand(i, until, []placement.Stay{{Shape: shape, Place: place}})
-	}
 	if !w.Together(i) || !h.mayTake(i, one, shape, old) {
 		alike, found := h.alikePlace(i, one, shape)
-		found = found && mayStand(alike)
-		if found = found && now.Node != old.Node; found {
+		if found = found && now.Node != old.Node && !h.solver.promising().gathering().isGathered(i, alike); found {
 			one.Devices = alike.Devices
 		}
-		if !found || !w.Together(i) {
+		if !found || !w.Together(i) || !h.mayTake(i, one, shape, alike) {
 			*one = before
 			return false, x.Take(shape, now)
 		}
-		one.Commit = before.Commit // the plan gives alike devices their names back
+		one.Commit = before.Commit
 		h.solver.pool.Free()
 		h.changed(i)
 		return true, x.Take(shape, alike)
@@ -151,7 +143,7 @@ func (h *homecoming) takeHome(i int32, one *cluster.Seat) (home bool, err error)
 	return true, x.Take(shape, old)
 }
 
-// mayTake says whether a task may have the place again in which it ran, as its seat says.
+// mayTake says whether a task may have the place again in which it ran, or one like it, as its seat says.
 func (h *homecoming) mayTake(i int32, one *cluster.Seat, shape placement.Shape, old placement.Place) bool {
 	x, holds := h.solver.pool.Index, h.solver.promising().sparing()
 	m := x.Mark()

@@ -122,12 +122,13 @@ func (s freeStarts) putDownAll(lifts []*lifted, largest bool) (bool, error) {
 }
 
 // putDown gives a lifted start new places, which it takes and charges, in the table
-// too; it reports whether there are any. What claimed may claim again.
+// too; it reports whether there are any. What claimed may claim again. For whom room was made stands on its own ground,
+// wherever it is placed (B9).
 func (s freeStarts) putDown(l *lifted) (bool, error) {
 	w, p := s.world, s.pool
 	k := &w.Works[l.work]
 	f, d := w.FormOf(k, k.Current), w.Definition(k, k.Current)
-	if w.Room.IsPaidFor(l.commit) {
+	if len(p.Reserved) > 0 && s.madeRoom(l.commit) {
 		d = s.preempting().ownGround(l.work, k.Current)
 	}
 	unit := gang.Unit{Add: make([]int32, len(d.Sets))}
@@ -170,6 +171,11 @@ func (s freeStarts) putDown(l *lifted) (bool, error) {
 	}
 	w.Booking().Restart(l.work, seats)
 	return true, nil
+}
+
+// madeRoom says whether room was made for a start, if only by what has started in this solve as well and has cost nothing.
+func (s freeStarts) madeRoom(commit int32) bool {
+	return slices.ContainsFunc(s.world.Room.Takings, func(t cluster.Taking) bool { return t.Commit == commit && t.Preemptor >= 0 })
 }
 
 // restatusLifted makes it final that a lifted start waits again: its workload is what it is with what it holds without
@@ -295,7 +301,8 @@ func (s freeStarts) placeOf(one *cluster.Seat) placement.Place {
 // something and what is promised to others has changed since its turn.
 
 // exchange has workloads that wait take the places of starts of this solve in their
-// queue that stand behind them in O1 and ask the same.
+// queue that stand behind them in O1 and ask the same. What was claimed and has moved is no such start: it was there
+// before, and nobody alike may take its place from it (S4, C1).
 func (s freeStarts) exchange() error {
 	w := s.world
 	all := s.replaced || len(w.Room.Takings) > 0
@@ -307,7 +314,7 @@ func (s freeStarts) exchange() error {
 	for c := range slices.Backward(w.Room.Commits) {
 		one := &w.Room.Commits[c]
 		k := &w.Works[one.Work]
-		if one.Kind == cluster.Resize || !s.isFree(int32(c)) || len(k.Others) > 0 ||
+		if one.Kind != cluster.Start || !s.isFree(int32(c)) || len(k.Others) > 0 ||
 			slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return t.Commit != int32(c) }) {
 			continue
 		}

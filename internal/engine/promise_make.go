@@ -291,7 +291,9 @@ func (s laying) standsInTime(p *promise, makesWay func(*promise) bool) bool {
 			other.tried, other.sought = 0, 0
 		}
 	}
-	p.cause = nil
+	if p.cause = nil; p.putOffFor > 0 && p.at > max(p.was.At, s.world.Now, 0) { // as early as it may begin, and that is later
+		p.cause = s.yieldsTo(p, p.putOffFor-1)
+	}
 	broken := s.holdAgain(slices.DeleteFunc(lifted, func(other *promise) bool { return len(s.promises.profile.Held(other.work)) > 0 }))
 	s.changed()
 	s.eachElsewhere(broken)

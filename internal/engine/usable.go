@@ -115,19 +115,48 @@ func holdsAll(nodes []int32, unit gang.Unit, vacancies [][]placement.Vacancy) bo
 // by now (S7): leaf by leaf, and there the worst standing first (R8). They are as the world
 // is after the last action, for all who ask who holds what they wait for.
 type Holders struct {
-	Works []Holder
-	pool  *cluster.Pool
-	// held is task by task where it stands, and which of kinds it is: of one definition's
-	// set, whose charge is by plain resource of the pool asked about.
+	works  []holder
+	leaves []holdersOfLeaf
+	pool   *cluster.Pool
+	// held is task by task, in the order of the works, where it stands, and which of kinds it is:
+	// of one definition's set, whose charge is by plain resource of the pool asked about.
 	held  []heldTask
 	kinds [][]int64
 }
 
-// A Holder is one of them, and the queue in which it holds that.
-type Holder struct {
-	Work, Pool, Queue int32
-	NonPreemptible    bool
-	from, to          int32 // of Holders.held
+// A holder is one of them.
+type holder struct {
+	work           int32
+	nonPreemptible bool
+	from, to       int32 // of Holders.held
+}
+
+// A holdersOfLeaf is a queue in which some of them hold that.
+type holdersOfLeaf struct {
+	cluster.Leaf
+	from, to int32 // of Holders.works
+}
+
+// Held is what the workloads of a leaf hold of a resource.
+type Held struct {
+	cluster.Leaf
+	Amount, NonPreemptible int64
+	Works                  int
+	Worst                  []int32 // of the works, the worst standing first
+}
+
+// add adds what one holds.
+func (h *Held) add(amount int64, one *holder, most int) {
+	h.Amount += amount
+	if one.nonPreemptible {
+		h.NonPreemptible += amount
+	}
+	if h.Works++; h.Works <= most {
+		if h.Worst == nil {
+			h.Worst = make([]int32, 0, most)
+		}
+		h.Worst = append(h.Worst, one.work)
+	}
 }
 
 type heldTask struct {
@@ -166,9 +195,9 @@ func HoldersOf(w *cluster.World, pool int32, resourceOf func(other, resource int
 		if to := int32(len(out.held)); to > from {
 			leaf := cluster.Leaf{Pool: f.Pool, Queue: f.Queue}
 			leaves[leaf] = append(leaves[leaf], preempt.EvictionRank{
-				NonPreemptible: f.NonPreemptible, Priority: f.Priority, Admitted: admitted, Submitted: k.Submitted, Rank: k.Rank, Work: int32(len(out.Works)),
+				NonPreemptible: f.NonPreemptible, Priority: f.Priority, Admitted: admitted, Submitted: k.Submitted, Rank: k.Rank, Work: int32(len(out.works)),
 			})
-			out.Works = append(out.Works, Holder{int32(i), f.Pool, f.Queue, f.NonPreemptible, from, to})
+			out.works = append(out.works, holder{int32(i), f.NonPreemptible, from, to})
 		}
 	}
 	out.order(leaves)
@@ -177,52 +206,78 @@ func HoldersOf(w *cluster.World, pool int32, resourceOf func(other, resource int
 
 // order puts the holders leaf by leaf.
 func (all *Holders) order(leaves map[cluster.Leaf][]preempt.EvictionRank) {
-	sorted := make([]Holder, 0, len(all.Works))
+	works, held := make([]holder, 0, len(all.works)), make([]heldTask, 0, len(all.held))
 	for _, leaf := range slices.SortedFunc(maps.Keys(leaves), cluster.Leaf.Compare) {
-		ranks := leaves[leaf]
+		ranks, first := leaves[leaf], int32(len(works))
 		slices.SortFunc(ranks, func(a, b preempt.EvictionRank) int { return b.Compare(a) }) // works are in the order of their IDs
 		for at := range ranks {
-			sorted = append(sorted, all.Works[ranks[at].Work])
+			one, from := all.works[ranks[at].Work], int32(len(held))
+			held = append(held, all.held[one.from:one.to]...)
+			one.from, one.to = from, int32(len(held))
+			works = append(works, one)
 		}
+		all.leaves = append(all.leaves, holdersOfLeaf{leaf, first, int32(len(works))})
 	}
-	all.Works = sorted
+	all.works, all.held = works, held
 }
 
-// Of returns what of a plain resource a holder holds that could be used: of devices those
-// that count, of all else all or nothing.
-func (u *Usable) Of(all *Holders, resource int32) func(*Holder) int64 {
+// HeldBy returns leaf by leaf what workloads hold of a plain resource that could be used: of devices those
+// that count, of all else all or nothing. Of each leaf it names at most so many workloads.
+func (u *Usable) HeldBy(all *Holders, resource int32, most int) (out []Held) {
 	amounts := make([]int64, len(all.kinds))
 	for kind := range amounts {
 		amounts[kind] = all.kinds[kind][resource]
 	}
-	if resource == 0 {
-		return func(h *Holder) (sum int64) {
-			for _, t := range all.held[h.from:h.to] {
-				switch usable := t.devices & u.devices[t.position]; {
+	could := u.devices
+	if resource != 0 {
+		could = u.nodesFor(resource)
+	}
+	for _, leaf := range all.leaves {
+		h := Held{Leaf: leaf.Leaf}
+		for _, one := range all.works[leaf.from:leaf.to] {
+			sum := int64(0)
+			for _, t := range all.held[one.from:one.to] {
+				switch usable := could[t.position]; {
 				case usable == 0:
-				case t.devices&(t.devices-1) == 0: // most have one
+				case resource != 0:
 					sum += amounts[t.kind]
 				default:
-					sum += amounts[t.kind] / int64(bits.OnesCount64(t.devices)) * int64(bits.OnesCount64(usable))
+					sum += t.partOf(amounts[t.kind], usable)
 				}
 			}
-			return sum
+			if sum > 0 {
+				h.add(sum, &one, most)
+			}
+		}
+		if h.Works > 0 {
+			out = append(out, h)
 		}
 	}
-	takes := make([]bool, len(u.devices))
+	return out
+}
+
+// partOf is what of an amount the task holds on such devices.
+func (t *heldTask) partOf(amount int64, usable uint64) int64 {
+	switch usable &= t.devices; {
+	case usable == 0:
+		return 0
+	case t.devices&(t.devices-1) == 0: // most have one
+		return amount
+	}
+	return amount / int64(bits.OnesCount64(t.devices)) * int64(bits.OnesCount64(usable))
+}
+
+// nodesFor are by position not 0 where a task of the unit that asks the resource could stand.
+func (u *Usable) nodesFor(resource int32) []uint64 {
+	out := make([]uint64, len(u.devices))
 	for set := range u.vacancies {
 		if u.asks[set][resource] {
 			for v := range u.vacancies[set] {
-				takes[v] = takes[v] || u.vacancies[set][v].Tasks > 0
+				if u.vacancies[set][v].Tasks > 0 {
+					out[v] = 1
+				}
 			}
 		}
 	}
-	return func(h *Holder) (sum int64) {
-		for _, t := range all.held[h.from:h.to] {
-			if takes[t.position] {
-				sum += amounts[t.kind]
-			}
-		}
-		return sum
-	}
+	return out
 }
