@@ -186,12 +186,15 @@ func (s foreseeing) beginsWithOthers(p *promise, found bool) bool {
 	starts := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
 		return other.was != nil || other.gathers || other.at != p.from || len(s.promises.profile.Held(other.work)) == 0
 	})
+	if len(starts) == 0 || len(starts) > fewStarts {
+		return false
+	}
 	d, enough := s.world.Definition(&s.world.Works[p.work], p.form), false
 	s.promises.profile.During(p.from, s.laying().lasts(p), func() {
 		free := freeStarts{s.Solver}
 		enough = free.isFreeInAll(free.needOf(d, p.unit.Add))
 	})
-	if !enough || len(starts) > fewStarts {
+	if !enough {
 		return false
 	}
 	slices.SortFunc(starts, func(a, b *promise) int { return cmp.Compare(b.order, a.order) })
