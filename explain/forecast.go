@@ -56,7 +56,8 @@ var ErrForecast = errors.New("explain: a forecast looks at one workload or more"
 // them later. So do an elastic gang of a higher priority that grows (G2), a workload whose NotBefore comes and that
 // stands before it then, and whoever passes it where it is promised nothing. Without these nobody starts later who is
 // promised its places, though perhaps at other places that are as good then; and whom nobody may pass starts later only
-// where one before it has started earlier, at other places than were foreseen.
+// where one before it has started earlier, at other places than were foreseen, as a gang of fixed work has been completed and
+// ended the sooner.
 //
 // The error is the context's, or ErrForecast. It costs as much as so many
 // promises, each beside all before it, and of each all nodes are read once at its time: with as many

@@ -54,6 +54,54 @@ w9: never, as far as is known on n1[0] n3[0] n4[0] after w3, w5, x`)
 	}
 }
 
+// B10, M9: what one plan starts has cost nothing yet, and makes way for what begins with it. Where nobody passes another a
+// would stand on n2 beside x at 2h, and b would have to wait for it; then a stands on n1, and b begins with it. d finds
+// too little free.
+func TestForecastsBeginTogether(t *testing.T) {
+	told := forecastOf(t, `
+policy queueing=strict-pool no-consolidation
+nodes n1 gpu=1
+nodes n2 gpu=3
+run l gpu=1 for=2h at=0h since=0h on n1
+run x gpu=1 for=9h at=0h since=0h on n2[2]
+run y gpu=2 for=2h at=0h since=0h on n2[0-1]
+submit a gpu=1 for=4h at=1s
+submit b gpu=2 for=4h at=2s
+submit d gpu=2 for=1h at=3s
+now 1h
+`)
+	want := strings.TrimSpace(`
+a: 2h on n1[0] after l
+b: 2h on n2[0-1] after y
+d: 6h on n2[0-1] after b`)
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(told, "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// B10, B5: what may last longer than is expected does not begin where it may keep another out of its queue when that is
+// promised its places: at 3h b would find its own free, and would not start either.
+func TestForecastsLastInTheirQueues(t *testing.T) {
+	told := forecastOf(t, `
+policy reserve.backfill=easy no-consolidation
+nodes m gpu=2
+nodes n1..n3 gpu=1
+queue q quota=3
+queue r quota=2
+run q/x non-preemptible gpu=1 for=5h limit=5h at=0h since=0h on n1
+run r/z non-preemptible gpu=2 for=3h limit=3h at=0h since=0h on m
+submit q/a non-preemptible tasks=3 gpu=1 for=1h limit=1h at=1s
+submit q/b non-preemptible gpu=2 for=1h limit=3h at=2s
+now 0h
+`)
+	want := strings.TrimSpace(`
+q/a: 5h on n1[0] n2[0] n3[0] after x, promised
+q/b: 6h on m[0-1] after a, z`)
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(told, "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // inHours are the instants of the first day that are told to the hour.
 var inHours = regexp.MustCompile(`2000-01-01T0?(\d+):00:00Z`)
 

@@ -235,7 +235,7 @@ func TestForecastsComeTrue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n tally
-			for seed := range deep.Seeds(t, 60) {
+			for seed := range deep.Seeds(t, 150) {
 				p := drawPlaying(seed, one.kind)
 				p.play(t, func(f *foretold, a *allot.Action) {
 					if one.holds == nil || one.holds(f) {

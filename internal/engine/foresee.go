@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"github.com/allotsched/allot/internal/cluster"
+	"github.com/allotsched/allot/placement"
 	"github.com/allotsched/allot/queue"
 )
 
 // A forecast is the plan of now, played on (B10): what the plan has decided stands, and everybody who still waits
 // is laid at its earliest time as a promise is, in its turn, from its own time on, and not before those begin whom
-// it may not pass. Nobody has a turn in which it could start, or have room made.
+// it may not pass: a few of these that begin then are placed anew for it, as starts of one plan are (M9). Nobody has a
+// turn in which it could start, or have room made.
 
 // foresight is what a solver knows of that; in a solve it is zero.
 type foresight struct {
@@ -174,6 +176,82 @@ func (s foreseeing) layFrom(it queue.Item, from int64) error {
 	return nil
 }
 
+// beginsWithOthers has a workload that would begin later, or nobody knows when, begin when those do who stop it, if a few
+// that begin at that time find places beside it then: what one plan starts has cost nothing yet, and makes way for one
+// that finds none (M9). It reports whether it does.
+func (s foreseeing) beginsWithOthers(p *promise, found bool) bool {
+	if p.from <= max(s.world.Now, 0) || found && p.at <= p.from || !p.entitled || p.gathers {
+		return false
+	}
+	starts := slices.DeleteFunc(slices.Clone(s.promises.list), func(other *promise) bool {
+		return other.was != nil || other.gathers || other.at != p.from || len(s.promises.profile.Held(other.work)) == 0
+	})
+	if len(starts) == 0 || len(starts) > fewStarts {
+		return false
+	}
+	d, enough := s.world.Definition(&s.world.Works[p.work], p.form), false
+	s.promises.profile.During(p.from, s.laying().lasts(p), func() {
+		free := freeStarts{s.Solver}
+		enough = free.isFreeInAll(free.needOf(d, p.unit.Add))
+	})
+	if !enough {
+		return false
+	}
+	slices.SortFunc(starts, func(a, b *promise) int { return cmp.Compare(b.order, a.order) })
+	for size := 1; size <= min(replacedStarts(&s.pool.Policy), len(starts)); size++ {
+		begin, _ := eachChoice(starts, size, func(chosen []int) (bool, error) {
+			set := make([]*promise, size)
+			for i, at := range chosen {
+				set[size-1-i] = starts[at] // the earliest first
+			}
+			return s.beginTogether(p, set) || size > 1 && s.beginTogether(p, largestFirst(set)), nil
+		})
+		if begin {
+			return true
+		}
+	}
+	return false
+}
+
+// largestFirst are promises, those first that ask the most GPUs.
+func largestFirst(set []*promise) []*promise {
+	slices.SortStableFunc(set, func(a, b *promise) int { return cmp.Compare(b.asks.Of(0), a.asks.Of(0)) })
+	return set
+}
+
+// beginTogether has a workload begin at its time and others, which do so, be laid beside it then; where that is not to be
+// all is as it was.
+func (s foreseeing) beginTogether(p *promise, others []*promise) bool {
+	if s.replacements >= allReplacements {
+		return false
+	}
+	s.replacements++
+	at, were, list := p.from, make([]promise, 0, len(others)+1), append([]*promise{p}, others...)
+	for _, one := range list {
+		s.promises.profile.Release(one.work)
+		were = append(were, *one)
+		were[len(were)-1].stays = slices.Clone(one.stays)
+	}
+	s.promises.add(p) // the queues of the others count it
+	defer s.promises.remove(p)
+	if !slices.ContainsFunc(list, func(one *promise) bool {
+		if !s.findEarliest(one, placement.Window{From: at, Before: cluster.TimeAfter(at, 1), Duration: s.laying().lasts(one)}) {
+			return true
+		}
+		s.hold(one)
+		return false
+	}) {
+		return true
+	}
+	for i, one := range list {
+		s.promises.profile.Release(one.work)
+		if *one = were[i]; one != p {
+			s.hold(one)
+		}
+	}
+	return false
+}
+
 // noteStop keeps until when a queue, or with none the pool, is stopped: one is enough of those that stop the same.
 func (s foreseeing) noteStop(leaf int, one stop) {
 	list := &s.stops[1+leaf]
@@ -188,9 +266,9 @@ func (s foreseeing) noteStop(leaf int, one stop) {
 	*list = append(*list, one)
 }
 
-// lasts is for how long places are looked for to be free: as long as a promise is expected to last, and whether it
-// leaves others as they stand is asked of each of these then (leavesOthers). In a forecast of very many, of which most
-// would be refused again and again by that, it is as long as it may last, as for who starts.
+// lasts is for how long places are looked for to be free, and queues to let a promise in: as long as it is expected to
+// last, and whether it leaves others as they stand is asked of each of these then (leavesOthers). In a forecast of very
+// many, of which most would be refused again and again by that, it is as long as it may last, as for who starts.
 func (s laying) lasts(p *promise) int64 {
 	if s.promises.foresees && !s.promises.passes {
 		return s.mostOf(p)

@@ -147,7 +147,11 @@ func (s promising) layNew(it queue.Item, entitled bool) (p *promise, lifted []*p
 		return p, nil, false
 	}
 	lifted = s.lift(func(other *promise) bool { return s.laying().yields(other, p) })
-	if s.findEarliest(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)}) {
+	found = s.findEarliest(p, placement.Window{From: max(w.Now, p.from), Before: placement.Never, Duration: s.laying().lasts(p)})
+	if s.promises.foresees && s.foreseeing().beginsWithOthers(p, found) {
+		found = true
+	}
+	if found {
 		if entitled && !s.entitledAt(p) {
 			return p, lifted, false
 		}

@@ -353,7 +353,7 @@ func (s promising) layAtItsTime(p *promise) bool {
 	found := p.at < s.laying().goesBy(p) && s.behind().laid(p, func() (found bool) {
 		defer s.behind().onBehalfOf(p.work)()
 		s.behind().without(p.work, p.at, p.duration, func() { found = s.placeHeld(p, p.at) })
-		if !found || !s.admittedThere(p) {
+		if !found || !s.admittedThere(p, p.duration) {
 			return false
 		}
 		for i := range p.stays {

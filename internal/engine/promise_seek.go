@@ -117,7 +117,7 @@ func (s promising) placeHeld(p *promise, at int64) bool {
 // it leaves others as they stand.
 func (s *seeker) accepts(at int64) bool {
 	p := s.p
-	if p.at = at; !s.admittedThere(p) || s.promises.foresees && s.foreseeing().refusedNow(p) {
+	if p.at = at; !s.admittedThere(p, s.laying().lasts(p)) || s.promises.foresees && s.foreseeing().refusedNow(p) {
 		return false
 	}
 	for i := range p.stays {

@@ -264,23 +264,35 @@ func (r *replacing) byNode() (lists [][]int32) {
 
 // choose tries the sets of so many of the starts, of which one at least is useful.
 func (r *replacing) choose(starts []int32, useful []bool, size int) (bool, error) {
-	var grow func(from int, set []int32, helps bool) (bool, error)
-	grow = func(from int, set []int32, helps bool) (bool, error) {
-		if len(set) == size {
-			if !helps || !r.mayTry() {
-				return false, nil
-			}
-			return r.try(set)
+	return eachChoice(starts, size, func(chosen []int) (bool, error) {
+		helps := useful == nil || slices.ContainsFunc(chosen, func(at int) bool { return useful[at] })
+		if !helps || !r.mayTry() {
+			return false, nil
 		}
-		for i := from; i < len(starts); i++ {
-			found, err := grow(i+1, append(slices.Clip(set), starts[i]), helps || useful == nil || useful[i])
-			if found || err != nil {
+		set := make([]int32, size)
+		for i, at := range chosen {
+			set[i] = starts[at]
+		}
+		return r.try(set)
+	})
+}
+
+// eachChoice has one after the other of the choices of so many of a list be tried, the first of the list first, until one
+// is found that does: a choice is told as where in the list they are.
+func eachChoice[T any](list []T, size int, try func(chosen []int) (bool, error)) (bool, error) {
+	var grow func(from int, chosen []int) (bool, error)
+	grow = func(from int, chosen []int) (bool, error) {
+		if len(chosen) == size {
+			return try(chosen)
+		}
+		for i := from; i < len(list); i++ {
+			if found, err := grow(i+1, append(slices.Clip(chosen), i)); found || err != nil {
 				return found, err
 			}
 		}
 		return false, nil
 	}
-	return grow(0, nil, false)
+	return grow(0, nil)
 }
 
 // try says whether it can begin when these starts are placed anew, in one order or

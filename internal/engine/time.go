@@ -272,22 +272,22 @@ func (s admitting) allLetIn(more *promise) bool {
 
 // admitted says whether its queues let a promise in during all of its window, where other
 // promises are in theirs (B4).
-func (s admitting) admitted(p *promise) bool { return s.admittedAs(p, s.chargeOf(p)) }
+func (s admitting) admitted(p *promise) bool { return s.admittedAs(p, s.chargeOf(p), p.duration) }
 
-// admittedAs is admitted where the promise is charged so much.
-func (s admitting) admittedAs(p *promise, charge quota.Amounts) bool {
+// admittedAs is admitted where the promise is charged so much, for a duration.
+func (s admitting) admittedAs(p *promise, charge quota.Amounts, duration int64) bool {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	others := func(other *promise) bool { return other != p }
 	if p.gathers {
 		return !s.binds(f, charge) || s.admittedOnce(p, charge)
 	}
-	return !s.binds(f, charge) || s.admittedIn(p.at, s.until(p), f, charge, others)
+	return !s.binds(f, charge) || s.admittedIn(p.at, s.promises.profile.Round(cluster.TimeAfter(p.at, duration)), f, charge, others)
 }
 
-// admittedThere is admitted for a promise at the places that were found.
-func (s admitting) admittedThere(p *promise) bool {
+// admittedThere is admitted for a promise at the places that were found, for a duration.
+func (s admitting) admittedThere(p *promise, duration int64) bool {
 	charge, err := s.withClasses(s.world.Definition(&s.world.Works[p.work], p.form), p.unit, p.asks, s.places)
-	return err == nil && s.admittedAs(p, charge)
+	return err == nil && s.admittedAs(p, charge, duration)
 }
 
 // chargeOf is what a promise asks, and what its places are charged per class, where it has any (Q8).
@@ -355,7 +355,7 @@ func (s admitting) admittedUntil(r reach, f *cluster.Form, asks quota.Amounts, b
 	return true
 }
 
-// admittedFrom is the first time of a window at which its queues let a promise in.
+// admittedFrom is the first time of a window at which its queues let a promise in, for as long as that is to last.
 func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, bool) {
 	f := s.world.FormOf(&s.world.Works[p.work], p.form)
 	from := max(window.From, s.world.Now, 0)
@@ -364,7 +364,7 @@ func (s admitting) admittedFrom(p *promise, window placement.Window) (int64, boo
 	}
 	others := func(other *promise) bool { return other != p }
 	for at, some := from, true; some && at < window.Before; at, some = s.promises.profile.NextEnd(at) {
-		if s.admittedIn(at, s.promises.profile.Round(cluster.TimeAfter(at, p.duration)), f, p.asks, others) {
+		if s.admittedIn(at, s.promises.profile.Round(cluster.TimeAfter(at, window.Duration)), f, p.asks, others) {
 			return at, true
 		}
 	}
