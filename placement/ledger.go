@@ -47,6 +47,11 @@ func (l *Ledger) read() *Index {
 // Take is [Index.Take].
 func (l *Ledger) Take(s Shape, p Place) error { return l.read().Take(s, p) }
 
+// TakeTogether is that of an index.
+func (l *Ledger) TakeTogether(s Shape, p Place, tasks int) error {
+	return TakeTogether(l.read(), s, p, tasks)
+}
+
 // Release is [Index.Release].
 func (l *Ledger) Release(s Shape, p Place) error { return l.read().Release(s, p) }
 

@@ -112,54 +112,19 @@ func (w *World) Occupy(held []Holding) error {
 	return nil
 }
 
-// OccupyAll is Occupy of very many: what runs on a node in one shape, be it of several workloads, is told of together.
+// OccupyAll is Occupy of very many, who are told of together.
 func (w *World) OccupyAll(held []Holding) error {
-	known := make([]together, len(w.Nodes))
+	all := NewOccupation(w, len(w.Nodes), w.own)
 	for i := range held {
-		h := &held[i]
-		if h.Phase != Running || w.NodePool[h.Node] < 0 {
-			if err := w.OccupyBy(h, w.own); err != nil {
-				return err
-			}
-			continue
-		}
-		shape, _ := w.Footprint(h)
-		here := &known[h.Node]
-		if here.shape != shape.Placed || here.devices&h.Devices != 0 || here.tasks == placement.MaxTogether {
-			if err := here.occupy(w, h.Node); err != nil {
-				return err
-			}
-			*here = together{shape: shape.Placed}
-		}
-		here.devices |= h.Devices
-		here.tasks++
-	}
-	for node := range known {
-		if err := known[node].occupy(w, int32(node)); err != nil {
+		if err := all.Add(&held[i], held[i].Node); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// A together is what of one shape runs on a node and has yet to be told of.
-type together struct {
-	devices uint64
-	shape   placement.Shape
-	tasks   int32
-}
-
-// occupy tells of it.
-func (t *together) occupy(w *World, node int32) error {
-	if t.tasks == 0 {
-		return nil
-	}
-	place := placement.Place{Node: w.Position[node], Devices: t.devices}
-	return placement.TakeTogether(w.Pools[w.NodePool[node]].Index, t.shape, place, int(t.tasks))
+	return all.End()
 }
 
 // own are a pool's index and the node's position in it.
-func (w *World) own(p *Pool, node int32) (Ground, int32) { return p.Index, w.Position[node] }
+func (w *World) own(p *Pool, node int32) (Ground, int32) { return whole{p.Index}, w.Position[node] }
 
 // Place is the place of a task, pipelined where it has only been claimed.
 func (h *Holding) Place(w *World) placement.Place {

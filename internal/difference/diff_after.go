@@ -127,6 +127,7 @@ func (l *leavers) occupy(goes []bool) error {
 	into := func(p *cluster.Pool, node int32) (cluster.Ground, int32) {
 		return l.before[slices.Index(w.Pools, p)], l.position[l.number[node]]
 	}
+	all := cluster.NewOccupation(w, len(l.on), into)
 	for i := range w.Holdings {
 		h := &w.Holdings[i]
 		givenUp := (h.Fresh || h.Phase == cluster.Claimed) && goes[i] // nothing leaves its place
@@ -134,7 +135,7 @@ func (l *leavers) occupy(goes []bool) error {
 			continue
 		}
 		if !givenUp {
-			if err := w.OccupyBy(h, into); err != nil {
+			if err := all.Add(h, l.number[h.Node]); err != nil {
 				return err
 			}
 		}
@@ -142,7 +143,7 @@ func (l *leavers) occupy(goes []bool) error {
 			l.on[l.number[h.Node]] = append(l.on[l.number[h.Node]], int32(i))
 		}
 	}
-	return nil
+	return all.End()
 }
 
 // takeFree takes the places that waiting actions find free without claiming them: what others claim beside them they
