@@ -300,6 +300,14 @@ func (s freeStarts) placeOf(one *cluster.Seat) placement.Place {
 // (M9): where room was made, the younger may have had its turn first, and so where the older has been promised
 // something and what is promised to others has changed since its turn.
 
+// claimHasMoved says whether by a commit what was claimed in the state has moved, and starts elsewhere instead (C1).
+func claimHasMoved(w *cluster.World, c *cluster.Commit) bool {
+	k := &w.Works[c.Work]
+	return c.Kind == cluster.Move && k.Live >= 0 && slices.ContainsFunc(w.Holdings[w.Live[k.Live].From:w.Live[k.Live].To], func(h cluster.Holding) bool {
+		return h.Phase == cluster.Claimed || h.Fresh
+	})
+}
+
 // exchange has workloads that wait take the places of starts of this solve in their
 // queue that stand behind them in O1 and ask the same. What was claimed and has moved is no such start: it was there
 // before, and nobody alike may take its place from it (S4, C1).
@@ -314,7 +322,7 @@ func (s freeStarts) exchange() error {
 	for c := range slices.Backward(w.Room.Commits) {
 		one := &w.Room.Commits[c]
 		k := &w.Works[one.Work]
-		if one.Kind != cluster.Start || !s.isFree(int32(c)) || len(k.Others) > 0 ||
+		if one.Kind == cluster.Resize || claimHasMoved(w, one) || !s.isFree(int32(c)) || len(k.Others) > 0 ||
 			slices.ContainsFunc(w.Room.Seats[one.Work], func(t cluster.Seat) bool { return t.Commit != int32(c) }) {
 			continue
 		}

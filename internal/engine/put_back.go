@@ -127,6 +127,10 @@ func asItRan(o *cluster.OutUnit, s *Solver) *cluster.OutUnit {
 		return nil
 	}
 	if u.Step > 0 {
+		d := s.world.Definition(&s.world.Works[u.Work], o.Form)
+		if onRung, besideStarts := comesToRung(s.reprieving(), &part, d); len(d.Ladder) > 0 && besideStarts && !onRung {
+			return nil // it was between two rungs by what ran alone, and not beside a start
+		}
 		return &part
 	}
 	if part.Status = cluster.Waiting; s.reprieving().hadItsMinimum(o) {
@@ -287,13 +291,21 @@ func (s reprieving) broken(o *cluster.OutUnit) bool {
 	if len(d.Ladder) == 0 {
 		return false
 	}
+	onRung, _ := comesToRung(s, o, d)
+	return !onRung
+}
+
+// comesToRung says whether a halving workload comes to a rung of its ladder with a step that comes back (L1), and whether
+// it does so beside something that this solve has started.
+func comesToRung(s reprieving, o *cluster.OutUnit, d *cluster.Definition) (onRung, besideStarts bool) {
 	held := int32(len(o.Seats))
 	for one := range s.seatsNow(o.Unit.Work) {
 		if one.Step < o.Unit.Step || !one.Claimed && !one.Pipelined {
 			held++
+			besideStarts = besideStarts || one.Origin < 0
 		}
 	}
-	return !slices.Contains(d.Ladder, held)
+	return slices.Contains(d.Ladder, held), besideStarts
 }
 
 // basisStands says whether a unit above the minimum can be put back: the workload holds
