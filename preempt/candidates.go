@@ -178,13 +178,21 @@ func (r *Evaluator) first(a *ask, id UnitID) verdict {
 	return r.judge(a, id)
 }
 
+// freeInAll is the bound of a consolidation (M8): whether so much is free on all nodes together as the preemptor
+// needs, as moving frees nothing in all.
+func freeInAll(r *Evaluator, b *Preemptor) bool {
+	for _, need := range b.Need {
+		if placement.FreeOf(b.nodes(r.Index), everyNode, need.Resource) < need.Value {
+			return false
+		}
+	}
+	return true
+}
+
 // boundHolds says whether what is free and what might be taken at most are
 // enough in all (M8). What is free is only asked where it counts.
 func (s *search) boundHolds(candidates []UnitID) bool {
 	r, a := s.room, s.ask
-	if a.mode == Consolidate {
-		return !slices.ContainsFunc(a.Need, func(need quota.Amount) bool { return freeFor(r, a, need.Resource) < need.Value })
-	}
 	most := make([]int64, r.width)
 	if s.addMost(most, candidates) {
 		return true

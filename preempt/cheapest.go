@@ -188,8 +188,8 @@ func (h *leastFirst[T]) dropIf(f func(T) bool) int {
 func (h *leastFirst[T]) less(i, j int) bool {
 	x, y := h.heap[i], h.heap[j]
 	if h.worth != nil {
-		if a, b := &h.worth[x], &h.worth[y]; a.differs(b) {
-			return a.less(h.search, b)
+		if less, known := h.worth[x].before(h.search, &h.worth[y]); known {
+			return less
 		}
 	}
 	c := h.compare(h.search, &h.items[x], &h.items[y])

@@ -31,6 +31,11 @@ func clearOnce(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind
 	if found, ok, plain := clearPlainly(r, a, f, candidates, kind); plain {
 		return found, ok
 	}
+	return clearByTrial(r, a, f, candidates, kind)
+}
+
+// clearByTrial is clearOnce where it takes a trial.
+func clearByTrial(r *Evaluator, a *ask, f *fit, candidates []UnitID, kind orderKind) (list, bool) {
 	t := r.begin(a, f, kind)
 	before := r.usesBefore(a)
 	fill := t.fill

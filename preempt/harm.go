@@ -191,26 +191,27 @@ func worthOf(s *search, l *list) (w worth) {
 	return w
 }
 
-// differs says whether it tells two lists apart.
-func (w *worth) differs(v *worth) bool {
-	return w.pairs > 0 && v.pairs > 0 && (w.pairs != v.pairs || w.lost != v.lost || w.works != v.works ||
-		w.number != v.number && w.number > 0 && v.number > 0 && w.leaf == v.leaf && w.charge == v.charge && w.charge > 0)
-}
-
-// less says of two lists that it tells apart which does less harm, and counts what that costs as compareLists does.
-func (w *worth) less(s *search, v *worth) bool {
+// before says of two lists which does less harm, and whether it tells them apart; what that costs is counted as
+// compareLists does.
+func (w *worth) before(s *search, v *worth) (less, known bool) {
+	switch {
+	case w.pairs == 0 || v.pairs == 0:
+		return false, false
+	case w.pairs != v.pairs:
+		less = w.pairs < v.pairs
+	case w.lost != v.lost:
+		less = w.lost.compare(v.lost) < 0
+	case w.works != v.works:
+		less = w.works < v.works
+	case w.number == v.number || w.number == 0 || v.number == 0 || w.leaf != v.leaf || w.charge != v.charge || w.charge == 0:
+		return false, false
+	default:
+		less = w.number > v.number
+	}
 	if some := w.pairs&mostPairs + v.pairs&mostPairs; some > 2 {
 		s.room.Effort.Spend(int(some))
 	}
-	switch {
-	case w.pairs != v.pairs:
-		return w.pairs < v.pairs
-	case w.lost != v.lost:
-		return w.lost.compare(v.lost) < 0
-	case w.works != v.works:
-		return w.works < v.works
-	}
-	return w.number > v.number
+	return less, true
 }
 
 // A pair is a victim's class and priority; the lower does less harm.
@@ -245,13 +246,14 @@ func (s *search) lost(l *list) Work {
 	return sum
 }
 
+// works is how many workloads the victims of a list are of.
 func (s *search) works(l *list) int {
-	if len(l.victims()) == 1 {
-		return 1
+	if !slices.ContainsFunc(l.victims(), func(id UnitID) bool { return !s.room.single(id) }) {
+		return len(l.victims()) // as mostly each is all of its own
 	}
 	works := make([]int32, len(l.victims()))
 	for i, id := range l.victims() {
-		works[i] = s.room.units[id].Work
+		works[i] = s.room.state[id].work
 	}
 	slices.Sort(works)
 	return len(slices.Compact(works))

@@ -30,6 +30,8 @@ type ask struct {
 	heldBack, fromAnywhere bool
 	// allGone: a preemption by counting was tried in vain with all candidates gone.
 	allGone bool
+	// admission is admits, once it was asked.
+	admission admission
 	// listed is the search that has marked its candidates.
 	listed *search
 	relocation
@@ -52,6 +54,27 @@ func (a *ask) claims() quota.Amounts {
 		return a.Asks
 	}
 	return slices.Concat(a.Asks, a.Classes)
+}
+
+// admission says whether quotas and limits admit a preemptor.
+type admission uint8
+
+const (
+	unasked admission = iota
+	admitted
+	refused
+)
+
+// admits says whether quotas and limits admit the preemptor as things stand when a trial begins, which is the same for
+// all trials of a question: each takes back what it has taken.
+func (a *ask) admits(r *Evaluator) bool {
+	if a.admission == unasked {
+		a.admission = refused
+		if _, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible); ok {
+			a.admission = admitted
+		}
+	}
+	return a.admission == admitted
 }
 
 func (a *ask) reclaims() bool { return a.mode == ReclaimByQuota || a.mode == ReclaimByShare }

@@ -83,8 +83,7 @@ func (f *fit) countsOneNode() bool {
 		a.relocates() || r.Lends || len(r.budgets) > 0 {
 		return false
 	}
-	_, ok := r.Tree.Check(int(a.Leaf), a.Asks, a.NonPreemptible)
-	return ok
+	return a.admits(r)
 }
 
 // plainlyRanked says whether E7 keeps none of some units, whoever of them goes.

@@ -21,9 +21,13 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (out Proposal, refusal Refusal
 	if r.question.asked {
 		return out, Refusal{Cut: true}, false
 	}
+	defer r.Effort.Answered(r.Effort.Ask())
+	if mode == Consolidate && !freeInAll(r, b) { // of thousands, before the question is built
+		r.opened = true
+		return out, Refusal{Cut: r.Effort.Over(looksAt(r))}, false
+	}
 	a := r.question.begin(r, b, mode)
 	defer func() { r.question.asked = false }()
-	defer r.Effort.Answered(r.Effort.Ask())
 	s := &r.question.search
 	if mode == ReclaimAndPreempt {
 		out, refusal, ok = a.findBoth(r)
@@ -68,9 +72,6 @@ func find(s *search) bool {
 	r.forgetTaken()
 	s.refusal.Short = a.short
 	if over(s, looksAt(r)) {
-		return false
-	}
-	if mode == Consolidate && !s.boundHolds(nil) { // moving frees nothing in all
 		return false
 	}
 	if a.relocates() {
@@ -286,9 +287,8 @@ func eachSet(nodes []int32, f func([]int32)) {
 // whoever goes, and a reclaim may come from any side: then a single task needs room on one
 // node and nothing else.
 func (s *search) admitted() bool {
-	r, b := s.room, s.ask.Preemptor
-	_, ok := r.Tree.Check(int(b.Leaf), b.Asks, b.NonPreemptible)
-	return ok && !r.Lends && (!s.ask.reclaims() || r.entitled(s.ask, r.top(b.Leaf)))
+	r, a := s.room, s.ask
+	return a.admits(r) && !r.Lends && (!a.reclaims() || r.entitled(a, r.top(a.Leaf)))
 }
 
 // nodesOf lists the nodes, by position, where candidates stand and where a task

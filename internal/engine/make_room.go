@@ -127,12 +127,14 @@ type way struct {
 func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []int32, asks quota.Amounts) (bool, error) {
 	it.Form = at
 	s.placer.Brief, s.briefly = true, false // it will be asked again and again
-	defer func() { s.placer.Brief = false }()
+	serves := s.promises.serves
+	defer func() {
+		s.placer.Brief, s.promises.making, s.begins, s.promises.serves = false, false, triedStart{}, serves
+	}()
 	if err := s.promising().makesRoom(); err != nil {
 		return false, err
 	}
-	defer func() { s.promises.making, s.begins = false, triedStart{} }()
-	defer s.promises.serve(it.ID)()
+	s.promises.serves = it.ID + 1
 	found, err := s.wayFor(k, it, at, add, asks)
 	if found == nil || err != nil || s.telling {
 		return found != nil, err
@@ -142,6 +144,11 @@ func (s preempting) makeRoomFor(k *cluster.Work, it queue.Item, at int16, add []
 			return false, err
 		}
 	}
+	return s.goesThat(found, k, it, at)
+}
+
+// goesThat makes room by the way that was found.
+func (s preempting) goesThat(found *way, k *cluster.Work, it queue.Item, at int16) (bool, error) {
 	if found.claims {
 		defer letClaim(s.Solver, found.preemptor)()
 	}

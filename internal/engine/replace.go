@@ -365,13 +365,12 @@ func (s freeStarts) comeBack(o *cluster.OutUnit) (bool, error) {
 // mayComeBack says whether the unit could stay where it ran if nothing else stood
 // there.
 func (s freeStarts) mayComeBack(o *cluster.OutUnit) (bool, error) {
-	if !basisStands(o, s.Solver) || s.reprieving().strays(o) || slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Claimed || one.Pipelined }) {
+	if !s.isEnoughFree(o) || !basisStands(o, s.Solver) || s.reprieving().strays(o) ||
+		slices.ContainsFunc(o.Seats, func(one cluster.Seat) bool { return one.Claimed || one.Pipelined }) {
 		return false, nil
 	}
-	if ends, err := s.reprieving().endsRights(o); ends || err != nil {
-		return false, err
-	}
-	return s.isEnoughFree(o), nil
+	ends, err := s.reprieving().endsRights(o)
+	return !ends && err == nil, err
 }
 
 // isEnoughFree is a bound: whether so much is free on all nodes together as a unit that was taken needs.
