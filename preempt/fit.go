@@ -1,7 +1,6 @@
 package preempt
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/allotsched/allot/placement"
@@ -74,24 +73,14 @@ func (f *fit) keptRooms() []int32 {
 		}
 		r.rooms[shape] = kept
 	}
-	for n := range changedSince(r, kept.touched) {
-		kept.rooms[n] = int32(r.Index.RoomOn(shape, n))
+	r.onNodes.begin(r.Nodes)
+	for _, n := range r.touched[kept.touched:] {
+		if r.onNodes.mark(n) { // once, as thousands start on the same few
+			kept.rooms[n] = int32(r.Index.RoomOn(shape, n))
+		}
 	}
 	kept.touched = len(r.touched)
 	return kept.rooms
-}
-
-// changedSince names the nodes on which something has changed since there were so many changes, each once: thousands
-// start on the same few.
-func changedSince(r *Evaluator, touched int) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		r.onNodes.begin(r.Nodes)
-		for _, n := range r.touched[touched:] {
-			if r.onNodes.mark(n) && !yield(n) {
-				return
-			}
-		}
-	}
 }
 
 func (f *fit) roomOn(n int32) int32 { return f.counting(n, f.allOn(n)) }

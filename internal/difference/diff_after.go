@@ -26,8 +26,7 @@ func (w Difference) writeAfter(d *cluster.Decision, from int) error {
 			}
 		}
 	}
-	l.on, l.position, l.listed = make([][]int32, some+1), make([]int32, some+1), make([]int32, some+1)
-	l.told, l.some = make([]told, some+1), make([]told, some+1)
+	l.on, l.position, l.listed, l.told = make([][]int32, some+1), make([]int32, some+1), make([]int32, some+1), make([]told, some+1)
 	for _, p := range w.Pools {
 		var nodes []int32
 		for at, n := range p.Nodes {
@@ -108,7 +107,6 @@ type leavers struct {
 	// position is that in the ledger of its pool, listed the place of a node among the awaited, plus one.
 	position, listed []int32
 	told             []told    // of an action with one task
-	some             []told    // one of those that such an action waits for
 	awaited          []awaited // of the action at hand
 	one              []int32   // scratch of waitsFor
 	has              []bool    // by task placed: it has its place already, and lacks nothing of it
@@ -200,10 +198,6 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 		node := l.number[t.Node]
 		lack := x.Lacks(s.Placed, place)
 		behind := w.Works[a.Work].Pipelined && Of(w).waitsAt(a.Work, t)
-		toldOfAll := alone && !behind && w.Works[a.Work].Live < 0 // nothing there is its own
-		if known := &l.some[node]; forAny && toldOfAll && len(known.works) > 0 && sameLack(&known.lack, &lack) {
-			return known.works
-		}
 		if x.Take(s.Placed, place) != nil || lack.Nothing() && !behind || len(l.on[node]) == 0 {
 			continue // the places of a decision exist
 		}
@@ -222,9 +216,6 @@ func (l *leavers) waitsFor(d *cluster.Decision, x *placement.Ledger, a *cluster.
 		}
 		if forAny {
 			if l.one = at.running(append(l.one[:0], at.out...), true); len(l.one) > 0 {
-				if toldOfAll {
-					l.some[node] = told{lack, slices.Clone(l.one)}
-				}
 				return l.one
 			}
 		}
@@ -290,9 +281,6 @@ type awaited struct {
 
 func (l *leavers) awaitedOn(node, work int32) awaited {
 	out := awaited{leavers: l, node: node, work: work}
-	if l.world.Works[work].Live < 0 {
-		return out // it has had nothing
-	}
 	for _, i := range l.on[l.number[node]] {
 		if l.world.Holdings[i].Work == work {
 			out.mine = append(out.mine, i)
