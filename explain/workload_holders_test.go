@@ -57,12 +57,20 @@ func TestHoldersOfWhatItCouldUse(t *testing.T) {
 		},
 	}
 	chosen.Workloads[4].PodSets[0].Request.Selector.Labels = map[string]string{"zone": "a"}
+	both := &allot.State{
+		Nodes: []allot.Node{{ID: "n0", Devices: []allot.Device{{Memory: 10}, {Memory: 40}}}},
+		Workloads: []allot.Workload{
+			runs("r0", "n0", allot.Request{GPU: allot.GPURequest{Count: 2}}, 0, 1),
+			{ID: "waits", PodSets: []allot.PodSet{{Count: 1, Request: allot.Request{GPU: allot.GPURequest{Memory: 20}}}}},
+		},
+	}
 	for _, row := range []struct {
 		name  string
 		state *allot.State
 		work  string
 		want  []string
 	}{
+		{"one of two devices", both, "waits", []string{" gpu 1000: r0"}},
 		{"the model", must(readState(filepath.Join("..", "testdata", "answers", "N42-holder.json"))), "wants-a10", []string{"y gpu 1000: small"}},
 		{"the domains", racks, "waits", []string{" gpu 1000: r1"}},
 		{"labels and models", chosen, "waits", []string{" gpu 2000: r3 r0"}},
