@@ -322,6 +322,30 @@ func TestLayoutsAreShared(t *testing.T) {
 	}
 }
 
+// A node that stands beside one of another make has a layout of its own, whatever it is that differs.
+func TestLayoutsBesideOthers(t *testing.T) {
+	for name, change := range map[string]func(*Node){
+		"model":  func(n *Node) { n.Devices[1].Model = 2 },
+		"memory": func(n *Node) { n.Devices[1].Memory = 80 },
+		"switch": func(n *Node) { n.Devices[1].Switch = 2 },
+		"socket": func(n *Node) { n.Devices[1].Socket = 2 },
+		"links":  func(n *Node) { n.Links = []Link{{A: 0, B: 1, NVLinks: 1}} },
+		"parts":  func(n *Node) { n.Parts = []Part{{Set: 1, Devices: 1}} },
+	} {
+		two := func() Node {
+			return Node{Slots: NoCap, Devices: []Device{{Model: 1, Switch: 1, Socket: 1}, {Model: 1, Switch: 1, Socket: 1}}}
+		}
+		a, b := two(), two()
+		if name == "socket" { // by which two are near only where their switches do not join them
+			a.Devices[1].Switch, b.Devices[1].Switch = 2, 2
+		}
+		change(&b)
+		if x, err := NewIndex([]Node{a, b}, 0); err != nil || len(x.layouts) != 2 {
+			t.Errorf("%s: %d layouts, %v", name, len(x.layouts), err)
+		}
+	}
+}
+
 func ExampleHardwareNamed() {
 	h, _ := HardwareNamed("cube-mesh-8")
 	n := Node{Slots: NoCap, Links: h.Links([]Link{{A: 2, B: 3}})} // the links of 2 and 3 are down
