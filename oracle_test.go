@@ -15,8 +15,11 @@ import (
 // TestDenseCoverage: the states on which Solve is compared with the oracle have
 // what they are said to have, often enough to matter.
 func TestDenseCoverage(t *testing.T) {
-	coverage, states := make(map[string]int), 0
-	for seed := range deep.Seeds(t, 800) {
+	coverage, states, least := make(map[string]int), 0, 800
+	if testing.Short() { // a share of an eighth of them says little, and all take a second
+		least *= deep.Short
+	}
+	for seed := range deep.Seeds(t, least) {
 		states++
 		s := genUsage(seed)
 		p, err := Solve(s)
@@ -174,15 +177,11 @@ func oracleFeatures(s *State, p *Plan, pools []*oraclePool) map[string]bool {
 	return features
 }
 
-// checkCoverage prints what the states had and demands enough of it. A short run looks at too few for a share to say
-// much, and would fail by its seed alone.
+// checkCoverage prints what the states had and demands enough of it.
 func checkCoverage(t *testing.T, coverage map[string]int, states int) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(coverage)) {
 		t.Logf("%-32s %6.2f%%", name, float64(coverage[name]*100)/float64(states))
-	}
-	if testing.Short() {
-		return
 	}
 	for name, percent := range map[string]int{ // each is judged by itself
 		"gang": 30, "start of a gang": 10, "depth 3": 15, "two binding resources": 10, "claimed": 10,
