@@ -16,13 +16,7 @@ type ofPriority struct {
 	units    int
 }
 
-// find is where a priority is, or would be. There are few, and most units are of the highest or the lowest.
 func (p priorities) find(priority int32) (int, bool) {
-	if last := len(p) - 1; last >= 0 && p[last].priority == priority {
-		return last, true
-	} else if last > 0 && p[0].priority == priority {
-		return 0, true
-	}
 	return slices.BinarySearchFunc(p, priority, func(one ofPriority, priority int32) int { return cmp.Compare(one.priority, priority) })
 }
 

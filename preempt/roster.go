@@ -228,16 +228,8 @@ func (r *roster) indexIn(leaf int32, id UnitID) int {
 			break
 		}
 	}
-	for from < to { // list[:from] stand better, list[to:] do not
-		if at := int(uint(from+to) >> 1); list[at] == id {
-			return at
-		} else if r.better(list[at], id) < 0 {
-			from = at + 1
-		} else {
-			to = at
-		}
-	}
-	return from
+	at, _ := slices.BinarySearchFunc(list[from:to], id, r.better)
+	return from + at
 }
 
 // inLeaf lists the leaf's units, the best standing first. Those that it sorts are numbered: it

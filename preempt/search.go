@@ -22,8 +22,8 @@ func (r *Evaluator) Find(b *Preemptor, mode Mode) (out Proposal, refusal Refusal
 		return out, Refusal{Cut: true}, false
 	}
 	defer r.Effort.Answered(r.Effort.Ask())
-	if mode == Consolidate && !freeInAll(r, b) { // of thousands, before the question is built
-		r.opened = true
+	if mode == Consolidate && !freeInAll(r, b) { // before the question is built: of thousands most end here
+		r.opened = true // it was asked all the same
 		return out, Refusal{Cut: r.Effort.Over(looksAt(r))}, false
 	}
 	a := r.question.begin(r, b, mode)
